@@ -1,0 +1,349 @@
+/* neap: trains neural networks in the memory you have.
+ *
+ * A training step is a program known in advance: neap builds the whole step (forward, loss,
+ * backward, update) as one graph, plans what to keep and what to recompute within a byte budget,
+ * places every tensor in one arena, and runs it. Recompute never changes a bit of the result.
+ *
+ * Conventions. Functions that can fail return a `neap_error *` that must be used: NULL is success,
+ * anything else is owned by the caller (neap_error_free). Handles are opaque; `create` gives one,
+ * `free` takes it back and accepts NULL. Sizes in bytes are named `_bytes`, times `_seconds`.
+ * Strings passed in are copied unless said otherwise; strings in reports belong to the report's
+ * handle. The library never exits and prints nothing unless asked to. */
+#ifndef NEAP_H
+#define NEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NEAP_MUST_USE __attribute__((warn_unused_result))
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Each code is there because a caller would act differently; the command's exit code is the value,
+ * where INTERNAL and MEMORY exit with 1. */
+enum neap_code {
+    NEAP_OK = 0,
+    NEAP_ERROR_RUNTIME = 1,  /* input or output failed, a device failed */
+    NEAP_ERROR_USAGE = 2,    /* an option, key or argument is wrong */
+    NEAP_ERROR_MODEL = 3,    /* the model is malformed or not supported */
+    NEAP_ERROR_DATA = 4,     /* a data file is missing or malformed */
+    NEAP_ERROR_BUDGET = 5,   /* does not fit in the bytes given */
+    NEAP_ERROR_DIVERGED = 6, /* the loss is not finite any more */
+    NEAP_ERROR_MEMORY = 7,   /* the host has no memory */
+    NEAP_ERROR_INTERNAL = 8, /* a verifier refused neap's own work: please report */
+    NEAP_INTERRUPTED = 130,  /* the caller's `stop` asked for it */
+};
+
+typedef struct neap_error neap_error;
+
+enum neap_code neap_error_code(const neap_error *error);
+const char *neap_error_message(const neap_error *error);
+void neap_error_free(neap_error *error);
+
+/* "neap 0.1.0". */
+const char *neap_version(void);
+
+/* ---- graphs: a network written by hand -------------------------------------------------------- */
+
+/* A graph of values and nodes with fixed shapes. A failing call records the first error in the
+ * graph and returns NEAP_NONE, which later calls pass on: check once, with neap_graph_check. */
+typedef struct neap_graph neap_graph;
+typedef uint32_t neap_value;
+#define NEAP_NONE UINT32_MAX
+
+enum neap_dtype { NEAP_F32, NEAP_F64, NEAP_BF16, NEAP_F16, NEAP_I64, NEAP_I32, NEAP_U8, NEAP_BIT };
+
+NEAP_MUST_USE neap_error *neap_graph_create(const char *name, neap_graph **out);
+void neap_graph_free(neap_graph *graph);
+/* The first error of the calls so far (the caller owns it), or NULL. */
+NEAP_MUST_USE neap_error *neap_graph_check(neap_graph *graph);
+/* Reads and writes the text form (.neap); what is written reads back to the same text. */
+NEAP_MUST_USE neap_error *neap_graph_read(const char *path, neap_graph **out);
+NEAP_MUST_USE neap_error *neap_graph_write(const neap_graph *graph, FILE *file);
+
+/* A zoo model (neap_model_at) for `batch` samples; options may be NULL. */
+struct neap_model_options {
+    int64_t batch;       /* 0: 1 */
+    int64_t num_classes; /* 0: the model's own */
+    int64_t image_size;  /* 0: the model's own */
+    int64_t channels;    /* 0: the model's own */
+    double dropout;      /* < 0 or dropout_set false: the model's own */
+    bool dropout_set;
+};
+NEAP_MUST_USE neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,
+                                           neap_graph **out);
+
+/* The batch: dimension 0 is the number of samples. */
+neap_value neap_input(neap_graph *graph, const char *name, enum neap_dtype dtype, int rank,
+                      const int64_t *dims);
+
+enum neap_init_kind { NEAP_INIT_CONSTANT, NEAP_INIT_UNIFORM, NEAP_INIT_NORMAL };
+/* CONSTANT: a. UNIFORM: [-a, a). NORMAL: mean 0, deviation a. */
+struct neap_init {
+    enum neap_init_kind kind;
+    double a;
+};
+neap_value neap_parameter(neap_graph *graph, const char *name, int rank, const int64_t *dims,
+                          struct neap_init init);
+/* State that is saved but not trained, such as running statistics. */
+neap_value neap_buffer(neap_graph *graph, const char *name, int rank, const int64_t *dims,
+                       struct neap_init init);
+
+/* Any op by name: attributes as in the text form ("stride=2 padding=1"), outputs into out[0..n_out).
+ * Returns out[0]. */
+neap_value neap_op(neap_graph *graph, const char *op, const char *name, const neap_value *in,
+                   size_t n_in, const char *attributes, neap_value *out, size_t n_out);
+
+/* Layers: `name` prefixes the parameters ("conv1" makes "conv1.weight"), as in PyTorch. Weights
+ * start as PyTorch's default does, U(±1/sqrt(fan_in)), unless `init` says otherwise. */
+struct neap_conv2d {
+    int64_t out_channels;
+    int64_t kernel[2], stride[2], padding[2], dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0] */
+    int64_t groups;                                        /* 0: 1 */
+    bool bias;
+    bool init_fan_out; /* weights N(0, 2 / (out_channels × kernel area)), bias 0: He's, fan out */
+    bool init_fan_in;  /* weights N(0, 2 / fan in): He's */
+};
+neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
+                       const struct neap_conv2d *conv);
+struct neap_linear {
+    int64_t out_features;
+    bool no_bias;
+    double init_normal; /* > 0: weights N(0, this²), bias 0 */
+    bool init_fan_in;   /* weights N(0, 2 / fan in), PyTorch's bias */
+};
+neap_value neap_linear(neap_graph *graph, neap_value x, const char *name,
+                       const struct neap_linear *linear);
+/* Over (N,C,H,W), eps 1e-5 and momentum 0.1 where 0. */
+neap_value neap_batch_norm(neap_graph *graph, neap_value x, const char *name, double eps,
+                           double momentum);
+neap_value neap_relu(neap_graph *graph, neap_value x, const char *name);
+neap_value neap_add(neap_graph *graph, neap_value a, neap_value b, const char *name);
+neap_value neap_dropout(neap_graph *graph, neap_value x, const char *name, double p);
+struct neap_pool2d {
+    int64_t kernel, stride, padding; /* stride 0: kernel */
+    bool ceil_mode;
+    bool count_include_pad; /* average only */
+};
+neap_value neap_max_pool2d(neap_graph *graph, neap_value x, const char *name,
+                           const struct neap_pool2d *pool);
+neap_value neap_avg_pool2d(neap_graph *graph, neap_value x, const char *name,
+                           const struct neap_pool2d *pool);
+/* (N,C,H,W) → (N,C,out,out); out 1 is the global average. */
+neap_value neap_adaptive_avg_pool2d(neap_graph *graph, neap_value x, const char *name, int64_t out);
+neap_value neap_flatten(neap_graph *graph, neap_value x, const char *name);
+neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axis, const char *name);
+/* Names `logits` (N,classes) as the network's result; classification adds labels, softmax cross
+ * entropy and top-1/top-5 counts to it. */
+void neap_classifier(neap_graph *graph, neap_value logits);
+
+/* ---- options: one struct for every command ---------------------------------------------------- */
+
+enum neap_size_kind { NEAP_SIZE_UNSET, NEAP_SIZE_BYTES, NEAP_SIZE_PERCENT, NEAP_SIZE_MIN, NEAP_SIZE_MAX };
+struct neap_size {
+    enum neap_size_kind kind;
+    int64_t bytes;
+    double percent;
+};
+
+enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
+enum neap_toggle { NEAP_AUTO, NEAP_OFF, NEAP_ON };
+
+/* What a run is made of. Start from neap_options_default. Field names are the long option names of
+ * the command line; see `neap help`. NULL strings are unset. Strings are borrowed until the call
+ * that takes the options returns. */
+struct neap_options {
+    const char *model; /* a zoo name or a .neap file */
+    const neap_graph *graph; /* instead of `model`: a graph of the caller's */
+    int64_t num_classes, img_size; /* 0: the model's own */
+    double dropout;                /* < 0: the model's own */
+
+    int64_t batch;
+    struct neap_size memory; /* bounds everything: weights, gradients, state, host, arena */
+    struct neap_size arena;  /* bounds the arena; percent is of store-all's arena */
+    int64_t micro_batch;     /* 0: off; n: slices of n */
+    int64_t grad_accum_steps;
+    const char *recompute;   /* auto, none, all, sqrt, sequential:K, FILE */
+    const char *recompute_layers; /* glob patterns of layer names, comma separated */
+    enum neap_toggle fuse_update; /* auto or off */
+    bool input_gradient;
+    enum neap_cost cost;
+    double time_limit_seconds; /* 0: none */
+
+    const char *precision; /* "fp32" */
+    const char *optimizer; /* sgd, adam, adamw */
+    double lr, momentum, weight_decay, beta1, beta2, eps;
+    bool nesterov;
+    const char *schedule; /* constant, cosine */
+    double min_lr, warmup_epochs;
+
+    const char *data, *val_data, *data_format;
+    const char *normalize; /* auto, imagenet, none */
+    int64_t epochs, max_updates, updates;
+    const char *pretrained; /* weights to start from (.safetensors) */
+    const char *weights;    /* weights to evaluate: a .safetensors or a run's folder */
+    const char *output;     /* the run's folder */
+    uint64_t seed;
+    bool shuffle;
+    int64_t log_interval; /* updates between progress events; 0: automatic */
+    int threads;          /* compute threads; 0: all */
+    int loader_threads;
+    const char *device; /* cpu, null */
+    bool dry_run;       /* stop after the plan */
+};
+void neap_options_default(struct neap_options *options);
+
+/* Bytes this process may still use: the machine's memory or the control group's limit. */
+int64_t neap_available_bytes(void);
+
+/* ---- planning --------------------------------------------------------------------------------- */
+
+/* Bytes are as allocated. peak = weights + gradients + optimizer + buffers + host + arena. */
+struct neap_totals {
+    int64_t peak_bytes, arena_bytes, live_peak_bytes;
+    int64_t weights_bytes, gradients_bytes, optimizer_bytes, buffers_bytes, host_bytes;
+    double step_seconds; /* of a whole batch: all micro-batches and the update */
+};
+
+struct neap_plan_report {
+    const char *model, *precision, *device, *optimizer, *strategy;
+    int64_t batch, micro_batch, micro_batches, grad_accum_steps;
+    int64_t parameters;   /* logical elements */
+    int64_t budget_bytes; /* in the unit of the limit given (peak for memory, else arena) */
+    bool budget_is_arena;
+    bool fits;
+    int64_t smallest_budget_bytes; /* in the same unit */
+    bool smallest_proven;
+    int64_t arena_lower_bound_bytes;
+    struct neap_totals store_all, plan;
+    double recompute_seconds;
+    double overhead, overhead_lower_bound, gap; /* fractions of store_all.step_seconds */
+    int64_t recomputed_ops;
+    double solver_seconds;
+    const char *worst_moment; /* what is live where the plan peaks, in words */
+};
+
+typedef struct neap_plan neap_plan;
+
+/* Plans without data, weights or training. A budget that cannot be met is NEAP_ERROR_BUDGET with the
+ * least possible bytes and the worst moment in its message; *out is then still a plan whose report
+ * has fits = false, or NULL where even that is not known. */
+NEAP_MUST_USE neap_error *neap_plan_create(const struct neap_options *options, neap_plan **out);
+void neap_plan_free(neap_plan *plan);
+const struct neap_plan_report *neap_plan_get_report(const neap_plan *plan);
+/* The plan in full, format "neap-plan/1", written whole or not at all. */
+NEAP_MUST_USE neap_error *neap_plan_save(const neap_plan *plan, const char *path);
+/* One line per step: op, kernel, offsets, bytes. */
+NEAP_MUST_USE neap_error *neap_plan_explain(const neap_plan *plan, FILE *file);
+/* The graph after the named stage of the compiler (neap_stage_at), without planning. */
+NEAP_MUST_USE neap_error *neap_stage_dump(const struct neap_options *options, const char *stage,
+                                          FILE *file);
+const char *neap_stage_at(size_t index);
+
+/* A layer table: name, output shape, parameters, FLOPs, bytes, kept or recomputed. */
+struct neap_layer {
+    const char *name, *op;
+    int rank;
+    int64_t dims[6];
+    int64_t parameters;
+    double flops;
+    int64_t bytes;
+    bool kept; /* something of it lives from forward to backward */
+    int64_t recomputed; /* executions beyond the first, in the plan */
+};
+size_t neap_plan_layers(const neap_plan *plan, const struct neap_layer **layers);
+
+/* ---- training, evaluation, proof ---------------------------------------------------------------- */
+
+enum neap_event_kind {
+    NEAP_EVENT_BANNER, /* report is set */
+    NEAP_EVENT_NOTE,   /* text is set: an automatic decision with its reason, or a warning */
+    NEAP_EVENT_UPDATE,
+    NEAP_EVENT_EPOCH,
+    NEAP_EVENT_EVAL,
+    NEAP_EVENT_SAVED, /* text is the path */
+    NEAP_EVENT_DONE,
+};
+struct neap_event {
+    enum neap_event_kind kind;
+    const char *text;
+    const struct neap_plan_report *report;
+    int64_t epoch, epochs, update, updates;          /* of the run */
+    int64_t update_in_epoch, updates_per_epoch;
+    double train_loss, train_top1;                   /* means over the epoch so far; top1 in percent */
+    double eval_loss, eval_top1, eval_top5;          /* percent */
+    int64_t images;
+    double lr, seconds, images_per_second;
+    int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
+    int64_t arena_planned_bytes, arena_measured_bytes, rss_bytes;
+};
+struct neap_observer {
+    void (*on_event)(void *user, const struct neap_event *event); /* NULL: silent */
+    bool (*stop)(void *user); /* asked after every update; true ends with NEAP_INTERRUPTED */
+    void *user;
+};
+
+/* Trains as the options say, writing the run's folder (options.output) if there is one. */
+NEAP_MUST_USE neap_error *neap_train(const struct neap_options *options,
+                                     const struct neap_observer *observer);
+
+struct neap_eval_report {
+    double loss, top1, top5; /* percent */
+    int64_t images;
+    double seconds;
+    int64_t peak_planned_bytes, peak_measured_bytes, arena_bytes, rss_bytes;
+};
+NEAP_MUST_USE neap_error *neap_evaluate(const struct neap_options *options,
+                                        struct neap_eval_report *report);
+
+/* Proof that a plan changes nothing: the plan against store-all at the plan's own slicing, on this
+ * machine, bit for bit. */
+struct neap_verify_report {
+    bool identical;
+    int64_t updates;
+    double loss, loss_store_all; /* of the last update */
+    int64_t losses_differing;
+    int64_t gradient_tensors, gradient_values, gradients_differing;
+    int64_t weight_values, weights_differing;
+    int64_t buffer_tensors, buffer_values, buffers_differing;
+    int64_t mask_tensors, mask_values, masks_differing;
+    int64_t arena_planned_bytes, arena_measured_bytes;
+    int64_t recomputed_ops;
+    double overhead;         /* planned */
+    double seconds_store_all, seconds_plan; /* medians of a step */
+    bool canaries_intact;    /* nothing written between lives */
+    char first_difference[160];
+};
+NEAP_MUST_USE neap_error *neap_verify(const struct neap_options *options,
+                                      struct neap_verify_report *report);
+
+/* ---- what there is ------------------------------------------------------------------------------ */
+
+struct neap_model_info {
+    const char *name, *summary;
+    int64_t channels, image_size, num_classes;
+};
+/* NULL past the last. */
+const struct neap_model_info *neap_model_at(size_t index);
+
+struct neap_dataset_info {
+    const char *name, *summary, *install; /* install: the command that provides it */
+};
+const struct neap_dataset_info *neap_dataset_at(size_t index);
+
+/* Versions, processor, libraries, memory and devices: lines of "key: value". */
+NEAP_MUST_USE neap_error *neap_env_print(FILE *file);
+/* What a file is and what is in it; NEAP_ERROR_DATA where it is none that neap knows. */
+NEAP_MUST_USE neap_error *neap_inspect_file(const char *path, FILE *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

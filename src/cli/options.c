@@ -1,0 +1,237 @@
+/* The table of options: parsing, --config, args.json, help and range checks all read it. Which
+ * commands take an option is a set of bits; an option that would do nothing is not taken. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RUN(field) offsetof(struct settings, run.field)
+#define OWN(field) offsetof(struct settings, field)
+#define ANY HUGE_VAL
+
+/* Commands that build a plan for training, and those that take a model at all. */
+enum {
+    STEP = PLAN | TRAIN | VERIFY,
+    MODEL = STEP | EVAL,
+    MODEL_OR_LAYERS = MODEL | INSPECT,
+    STEP_OR_LAYERS = STEP | INSPECT,
+    LISTS = MODELS | DATASETS | ENV,
+};
+
+static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
+static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
+static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const schedules[] = {"constant", "cosine", NULL};
+static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
+static const char *const devices[] = {"cpu", "null", NULL};
+
+static const struct option options[] = {
+    {"model", OPTION_TEXT, SECTION_MODEL, MODEL, RUN(model), "MODEL",
+     .help = "the same as the argument: a name of 'neap models' or a .neap file"},
+    {"num-classes", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS, RUN(num_classes), "N",
+     .help = "classes of the result", .low = 1, .high = 1e9, .unset = "the model's own"},
+    {"img-size", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS, RUN(img_size), "N",
+     .help = "height and width of the images", .low = 1, .high = 1e6, .unset = "the model's own"},
+    {"dropout", OPTION_REAL, SECTION_MODEL, STEP_OR_LAYERS, RUN(dropout), "P",
+     .help = "probability of dropout", .low = 0, .high = 1, .unset = "the model's own"},
+    {"input-gradient", OPTION_FLAG, SECTION_MODEL, STEP, RUN(input_gradient), NULL,
+     .help = "compute the gradient of the input batch too"},
+
+    {"batch", OPTION_COUNT, SECTION_MEMORY, MODEL_OR_LAYERS, RUN(batch), "N",
+     .help = "samples of one forward", .alias = "batch-size", .letter = 'b', .low = 1, .high = 1e9},
+    {"memory", OPTION_MEMORY, SECTION_MEMORY, MODEL_OR_LAYERS, RUN(memory), "SIZE",
+     .help = "bound of everything, weights and state too (512M, 2GB, 80%, min, max)", .letter = 'm',
+     .unset = "what is available less 256 MiB"},
+    {"arena", OPTION_ARENA, SECTION_MEMORY, STEP_OR_LAYERS, RUN(arena), "SIZE|P%",
+     .help = "bound of the arena alone; a percentage is of store-all's arena", .unset = "none"},
+    {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP, RUN(micro_batch), "off|N",
+     .help = "run the batch in slices of N samples", .low = 1, .high = 1e9},
+    {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, PLAN | TRAIN, RUN(grad_accum_steps), "N",
+     .help = "batches to one update", .low = 1, .high = 1e9},
+    {"recompute", OPTION_TEXT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(recompute), "HOW",
+     .help = "what to compute again: auto, none, all, sqrt, sequential:K, or a plan's file",
+     .unset = "auto"},
+    {"recompute-layers", OPTION_TEXT, SECTION_MEMORY, STEP, RUN(recompute_layers), "PATTERN",
+     .help = "layers to compute again: names with * and ?, separated by commas", .unset = "none"},
+    {"fuse-update", OPTION_CHOICE, SECTION_MEMORY, STEP, RUN(fuse_update), "auto|off",
+     .help = "update weights during backward where that saves gradients", .choices = toggles},
+    {"cost", OPTION_CHOICE, SECTION_MEMORY, STEP_OR_LAYERS, RUN(cost), "model|measured",
+     .help = "where the seconds of ops come from", .choices = costs},
+    {"time-limit", OPTION_REAL, SECTION_MEMORY, STEP, RUN(time_limit_seconds), "SEC",
+     .help = "seconds the planner may take", .low = 1e-3, .high = 1e9, .unset = "none"},
+
+    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
+     .help = "number format of the training", .unset = "fp32"},
+    {"opt", OPTION_WORD, SECTION_OPTIMIZER, STEP, RUN(optimizer), "NAME",
+     .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
+     .choices = optimizers},
+    {"lr", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(lr), "X", .help = "learning rate",
+     .low = 0, .high = ANY},
+    {"momentum", OPTION_REAL, SECTION_OPTIMIZER, STEP, RUN(momentum), "X",
+     .help = "momentum of sgd", .low = 0, .high = 1},
+    {"nesterov", OPTION_FLAG, SECTION_OPTIMIZER, STEP, RUN(nesterov), NULL,
+     .help = "Nesterov's momentum"},
+    {"weight-decay", OPTION_REAL, SECTION_OPTIMIZER, STEP, RUN(weight_decay), "X",
+     .help = "weight decay", .low = 0, .high = ANY},
+    {"beta1", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(beta1), "X",
+     .help = "decay of Adam's first moment", .low = 0, .high = 1},
+    {"beta2", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(beta2), "X",
+     .help = "decay of Adam's second moment", .low = 0, .high = 1},
+    {"eps", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(eps), "X", .help = "Adam's epsilon",
+     .low = 0, .high = ANY},
+    {"sched", OPTION_WORD, SECTION_OPTIMIZER, TRAIN, RUN(schedule), "NAME",
+     .help = "learning rate over time: constant or cosine", .alias = "schedule",
+     .unset = "constant", .choices = schedules},
+    {"min-lr", OPTION_REAL, SECTION_OPTIMIZER, TRAIN, RUN(min_lr), "X",
+     .help = "learning rate that the schedule ends at", .low = 0, .high = ANY},
+    {"warmup-epochs", OPTION_REAL, SECTION_OPTIMIZER, TRAIN, RUN(warmup_epochs), "X",
+     .help = "epochs over which the learning rate rises to --lr", .low = 0, .high = 1e9},
+
+    {"data", OPTION_TEXT, SECTION_DATA, TRAIN | EVAL, RUN(data), "NAME|PATH",
+     .help = "what to read: a name of 'neap datasets' or a path", .required = TRAIN | EVAL},
+    {"val-data", OPTION_TEXT, SECTION_DATA, TRAIN, RUN(val_data), "NAME|PATH",
+     .help = "what to evaluate on after each epoch", .unset = "the data's own test set"},
+    {"data-format", OPTION_TEXT, SECTION_DATA, TRAIN | EVAL, RUN(data_format), "FORMAT",
+     .help = "format of the data, instead of looking", .unset = "auto"},
+    {"normalize", OPTION_WORD, SECTION_DATA, TRAIN | EVAL, RUN(normalize), "HOW",
+     .help = "auto, imagenet or none", .unset = "auto", .choices = normalizations},
+    {"shuffle", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(shuffle), NULL,
+     .help = "a new order of the samples each epoch"},
+    {"loader-threads", OPTION_THREADS, SECTION_DATA, TRAIN | EVAL, RUN(loader_threads), "N",
+     .help = "threads that read data", .alias = "workers", .letter = 'j', .low = 1, .high = 1024,
+     .unset = "automatic"},
+
+    {"epochs", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(epochs), "N", .help = "passes over the data",
+     .low = 1, .high = 1e9},
+    {"max-updates", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(max_updates), "N",
+     .help = "stop after N updates", .low = 1, .high = 1e15, .unset = "no limit"},
+    {"updates", OPTION_COUNT, SECTION_RUN, VERIFY, RUN(updates), "N",
+     .help = "updates to compare after", .low = 1, .high = 1e9},
+    {"pretrained", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(pretrained), "FILE",
+     .help = "weights to start from (.safetensors)", .unset = "none"},
+    {"weights", OPTION_TEXT, SECTION_RUN, EVAL, RUN(weights), "FILE|RUN",
+     .help = "weights to evaluate: a .safetensors file or a run's folder", .required = EVAL},
+    {"seed", OPTION_SEED, SECTION_RUN, TRAIN | VERIFY, RUN(seed), "N",
+     .help = "of the start, the order and dropout", .low = 0, .high = ANY},
+    {"threads", OPTION_THREADS, SECTION_RUN, MODEL_OR_LAYERS, RUN(threads), "N",
+     .help = "threads that compute", .low = 1, .high = 4096, .unset = "all processors"},
+    {"device", OPTION_WORD, SECTION_RUN, MODEL_OR_LAYERS, RUN(device), "NAME",
+     .help = "cpu, or null: allocates and computes nothing", .unset = "cpu", .choices = devices},
+    {"output", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(output), "DIR", .help = "folder of the run",
+     .letter = 'o', .unset = "none"},
+    {"log-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(log_interval), "N",
+     .help = "updates between lines of progress", .low = 1, .high = 1e15, .unset = "automatic"},
+    {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
+
+    {"output", OPTION_TEXT, SECTION_OUTPUT, PLAN, RUN(output), "FILE",
+     .help = "save the plan in full (.json)", .letter = 'o'},
+    {"explain", OPTION_FLAG, SECTION_OUTPUT, PLAN, OWN(explain), NULL,
+     .help = "one line per step: op, kernel, offsets, bytes"},
+    {"dump-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(dump_after), "STAGE",
+     .help = "print the graph after a stage of the compiler"},
+    {"stop-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(stop_after), "STAGE",
+     .help = "stop after a stage of the compiler"},
+    {"config", OPTION_TEXT, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(config), "FILE",
+     .help = "options from a JSON file; the command line goes before it"},
+    {"json", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | LISTS, OWN(json), NULL,
+     .help = "JSON on standard output"},
+    {"quiet", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(quiet), NULL,
+     .help = "results and errors only", .letter = 'q'},
+    {"verbose", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(verbose), NULL,
+     .help = "more: where every option's value comes from", .letter = 'v'},
+    {"help", OPTION_FLAG, SECTION_OUTPUT, ~0U, OWN(help), NULL, .help = "this text", .letter = 'h'},
+};
+
+_Static_assert(sizeof options / sizeof *options <= OPTION_LIMIT, "room in settings.sources");
+
+const struct option *option_at(size_t index) {
+    return index < sizeof options / sizeof *options ? &options[index] : NULL;
+}
+
+static bool is_named(const struct option *option, const char *name) {
+    return !strcmp(option->name, name) || (option->alias && !strcmp(option->alias, name));
+}
+
+const struct option *option_find(const char *name, unsigned commands, bool *negated) {
+    bool no = !strncmp(name, "no-", 3);
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        if (!(option->commands & commands))
+            continue;
+        *negated = no && option->type == OPTION_FLAG && is_named(option, name + 3);
+        if (*negated || is_named(option, name))
+            return option;
+    }
+    return NULL;
+}
+
+const struct option *option_find_letter(char letter, unsigned commands) {
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (option->letter == letter && (option->commands & commands))
+            return option;
+    return NULL;
+}
+
+static int option_misplaced(const struct command *command, const char *where, const char *shown,
+                            const struct option *option) {
+    char takers[160] = "";
+    size_t length = 0;
+    const struct command *other;
+    for (size_t i = 0; (other = command_at(i)); i++)
+        if (option->commands & other->bit)
+            length += (size_t)snprintf(takers + length, sizeof takers - length, "%s%s",
+                                       length ? ", " : "", other->name);
+    return fail(NEAP_ERROR_USAGE, "%s'neap %s' does not take '%s', an option of %s", where,
+                command->name, shown, takers);
+}
+
+int option_unknown(const struct command *command, const char *where, const char *shown,
+                   const char *name) {
+    bool negated;
+    const struct option *option = option_find(name, ~0U, &negated);
+    if (option)
+        return option_misplaced(command, where, shown, option);
+    bool key = *where;
+    struct nearest nearest = nearest_start(name);
+    char no[40];
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        if (!(option->commands & command->bit))
+            continue;
+        nearest_offer(&nearest, option->name);
+        if (option->alias)
+            nearest_offer(&nearest, option->alias);
+        if (option->type == OPTION_FLAG && !strncmp(name, "no-", 3)) {
+            snprintf(no, sizeof no, "no-%s", option->name);
+            nearest_offer(&nearest, no);
+        }
+    }
+    return fail(NEAP_ERROR_USAGE, "%sunknown %s '%s'%s", where, key ? "key" : "option", shown,
+                nearest_text(&nearest, key ? "" : "--").s);
+}
+
+int option_set(struct settings *settings, const struct option *option, const char *text,
+               enum source source, const char *where) {
+    char expected[EXPECTED_BYTES];
+    void *field = (char *)settings + option->offset;
+    const char *problem = option_parse(option, text, field, expected);
+    if (problem)
+        return fail(NEAP_ERROR_USAGE, "%s: '%s' is not %s", where, text, problem);
+    settings->sources[option - options] = (unsigned char)source;
+    return NEAP_OK;
+}
+
+bool option_mark(struct settings *settings, const struct option *option) {
+    bool before = settings->in_config[option - options];
+    settings->in_config[option - options] = true;
+    return before;
+}
+
+enum source option_source(const struct settings *settings, const struct option *option) {
+    return (enum source)settings->sources[option - options];
+}
+
+void settings_default(struct settings *settings, const struct command *command) {
+    *settings = (struct settings){.command = command};
+    neap_options_default(&settings->run);
+}

@@ -1,0 +1,273 @@
+/* Values of options: for each type, how text becomes a value and a value becomes text. What is
+ * printed parses back to the same value, so a run's args.json is a config. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text to value: false with what the text is not in `expected` ---- */
+
+static bool parse_whole(const char *text, int64_t *value) {
+    if (!isdigit((unsigned char)text[text[0] == '-']))
+        return false;
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return !*end && !errno;
+}
+
+static bool in_range(const struct option *option, double value) {
+    return value >= option->low && value <= option->high;
+}
+
+/* `number` is whether the text was one at all: then it is the range that it missed. */
+static void expect(const struct option *option, const char *what, bool number, double value,
+                   char *expected) {
+    if (!number)
+        snprintf(expected, EXPECTED_BYTES, "%s", what);
+    else if (value > option->high)
+        snprintf(expected, EXPECTED_BYTES, "%s of at most %.15g", what, option->high);
+    else
+        snprintf(expected, EXPECTED_BYTES, "%s of at least %.15g", what, option->low);
+}
+
+static bool parse_count(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    int64_t value = 0;
+    bool number = parse_whole(text, &value);
+    expect(option, "a whole number", number, (double)value, expected);
+    if (!number || !in_range(option, (double)value))
+        return false;
+    *(int64_t *)field = value;
+    return true;
+}
+
+static bool parse_threads(const struct option *option, const char *text, void *field,
+                          char *expected) {
+    int64_t value;
+    if (!parse_count(option, text, &value, expected))
+        return false;
+    *(int *)field = (int)value;
+    return true;
+}
+
+static bool parse_seed(const struct option *option, const char *text, void *field, char *expected) {
+    int64_t value;
+    if (!parse_count(option, text, &value, expected))
+        return false;
+    *(uint64_t *)field = (uint64_t)value;
+    return true;
+}
+
+static bool parse_real(const struct option *option, const char *text, void *field, char *expected) {
+    char *end;
+    double value = strtod(text, &end);
+    bool starts = isdigit((unsigned char)*text) || (*text && strchr("+-.", *text));
+    bool number = starts && !*end && isfinite(value);
+    expect(option, "a number", number, value, expected);
+    if (!number || !in_range(option, value))
+        return false;
+    *(double *)field = value;
+    return true;
+}
+
+static bool parse_flag(const struct option *option, const char *text, void *field, char *expected) {
+    (void)option;
+    snprintf(expected, EXPECTED_BYTES, "true or false");
+    *(bool *)field = !strcmp(text, "true");
+    return *(bool *)field || !strcmp(text, "false");
+}
+
+static bool parse_text(const struct option *option, const char *text, void *field, char *expected) {
+    (void)option;
+    snprintf(expected, EXPECTED_BYTES, "a name");
+    *(const char **)field = text;
+    return *text != 0;
+}
+
+static bool parse_choice(const struct option *option, const char *text, void *field,
+                         char *expected) {
+    size_t length = (size_t)snprintf(expected, EXPECTED_BYTES, "one of ");
+    struct nearest nearest = nearest_start(text);
+    for (int i = 0; option->choices[i]; i++) {
+        if (!strcmp(option->choices[i], text)) {
+            *(int *)field = i;
+            return true;
+        }
+        nearest_offer(&nearest, option->choices[i]);
+        length += (size_t)snprintf(expected + length, EXPECTED_BYTES - length, "%s%s",
+                                   i ? ", " : "", option->choices[i]);
+    }
+    snprintf(expected + length, EXPECTED_BYTES - length, "%s", nearest_text(&nearest, "").s);
+    return false;
+}
+
+static bool parse_word(const struct option *option, const char *text, void *field, char *expected) {
+    int index;
+    if (!parse_choice(option, text, &index, expected))
+        return false;
+    *(const char **)field = option->choices[index];
+    return true;
+}
+
+static const struct {
+    const char *suffix;
+    double bytes;
+} units[] = {
+    {"", 1},       {"B", 1},        {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},
+    {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30},   {"GiB", 0x1p30},
+    {"GB", 1e9},   {"T", 0x1p40},   {"TiB", 0x1p40}, {"TB", 1e12},    {"%", 0},
+};
+
+/* A number and a unit; percent has no bytes. */
+static bool parse_size(const char *text, struct neap_size *size) {
+    size_t digits = strspn(text, "0123456789.");
+    char *end;
+    long double number = strtold(text, &end);
+    if (digits == 0 || (size_t)(end - text) > digits)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcasecmp(end, units[i].suffix))
+            continue;
+        bool percent = *end == '%';
+        long double bytes = number * units[i].bytes;
+        *size = (struct neap_size){.kind = percent ? NEAP_SIZE_PERCENT : NEAP_SIZE_BYTES};
+        if (percent)
+            size->percent = (double)number;
+        else if (bytes < 0x1p63L)
+            size->bytes = (int64_t)bytes;
+        return percent ? number > 0 && number <= 1e6L : size->bytes > 0;
+    }
+    return false;
+}
+
+static bool parse_arena(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    (void)option;
+    snprintf(expected, EXPECTED_BYTES,
+             "a size (bytes, 512M, 2G or 2GiB, 2GB) or a percentage of store-all's arena (50%%)");
+    return parse_size(text, field);
+}
+
+static bool parse_memory(const struct option *option, const char *text, void *field,
+                         char *expected) {
+    (void)option;
+    struct neap_size *size = field;
+    snprintf(expected, EXPECTED_BYTES,
+             "a size (bytes, 512M, 2G or 2GiB, 2GB, up to 100%% of what is available, min, max)");
+    if (!strcmp(text, "min") || !strcmp(text, "max")) {
+        *size = (struct neap_size){.kind = strcmp(text, "min") ? NEAP_SIZE_MAX : NEAP_SIZE_MIN};
+        return true;
+    }
+    if (!parse_size(text, size) || (size->kind == NEAP_SIZE_PERCENT && size->percent > 100))
+        return false;
+    if (size->kind == NEAP_SIZE_PERCENT) {
+        size->kind = NEAP_SIZE_BYTES; /* what was asked for stays in percent, to be shown */
+        size->bytes = (int64_t)((double)neap_available_bytes() * size->percent / 100);
+    }
+    return true;
+}
+
+static bool parse_micro_batch(const struct option *option, const char *text, void *field,
+                              char *expected) {
+    if (!strcmp(text, "off")) {
+        *(int64_t *)field = 0;
+        return true;
+    }
+    if (parse_count(option, text, field, expected))
+        return true;
+    snprintf(expected, EXPECTED_BYTES,
+             strcmp(text, "auto") ? "'off' or a whole number of at least 1"
+                                  : "supported: give 'off' or the samples of a slice");
+    return false;
+}
+
+/* ---- value to text: "" where unset ---- */
+
+static void print_count(const struct option *option, const void *field, char *text) {
+    int64_t value = *(const int64_t *)field;
+    if (in_range(option, (double)value))
+        snprintf(text, VALUE_BYTES, "%lld", (long long)value);
+}
+
+static void print_threads(const struct option *option, const void *field, char *text) {
+    print_count(option, &(int64_t){*(const int *)field}, text);
+}
+
+static void print_seed(const struct option *option, const void *field, char *text) {
+    print_count(option, &(int64_t){(int64_t) * (const uint64_t *)field}, text);
+}
+
+static void print_real(const struct option *option, const void *field, char *text) {
+    double value = *(const double *)field;
+    if (in_range(option, value))
+        snprintf(text, VALUE_BYTES, "%s", real_text(value).s);
+}
+
+static void print_flag(const struct option *option, const void *field, char *text) {
+    (void)option;
+    snprintf(text, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false");
+}
+
+static void print_choice(const struct option *option, const void *field, char *text) {
+    snprintf(text, VALUE_BYTES, "%s", option->choices[*(const int *)field]);
+}
+
+static void print_size(const struct option *option, const void *field, char *text) {
+    (void)option;
+    const struct neap_size *size = field;
+    static const char *const words[] = {[NEAP_SIZE_MIN] = "min", [NEAP_SIZE_MAX] = "max"};
+    if (size->kind == NEAP_SIZE_BYTES)
+        snprintf(text, VALUE_BYTES, "%lld", (long long)size->bytes);
+    else if (size->kind == NEAP_SIZE_PERCENT)
+        snprintf(text, VALUE_BYTES, "%s%%", real_text(size->percent).s);
+    else if (size->kind != NEAP_SIZE_UNSET)
+        snprintf(text, VALUE_BYTES, "%s", words[size->kind]);
+}
+
+static void print_micro_batch(const struct option *option, const void *field, char *text) {
+    snprintf(text, VALUE_BYTES, "off");
+    print_count(option, field, text);
+}
+
+static const struct value_type {
+    bool (*parse)(const struct option *option, const char *text, void *field, char *expected);
+    void (*print)(const struct option *option, const void *field, char *text); /* NULL: a string */
+} types[] = {
+    [OPTION_FLAG] = {parse_flag, print_flag},
+    [OPTION_COUNT] = {parse_count, print_count},
+    [OPTION_THREADS] = {parse_threads, print_threads},
+    [OPTION_SEED] = {parse_seed, print_seed},
+    [OPTION_REAL] = {parse_real, print_real},
+    [OPTION_TEXT] = {parse_text, NULL},
+    [OPTION_WORD] = {parse_word, NULL},
+    [OPTION_CHOICE] = {parse_choice, print_choice},
+    [OPTION_MEMORY] = {parse_memory, print_size},
+    [OPTION_ARENA] = {parse_arena, print_size},
+    [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
+};
+
+const char *option_parse(const struct option *option, const char *text, void *field,
+                         char expected[EXPECTED_BYTES]) {
+    return types[option->type].parse(option, text, field, expected) ? NULL : expected;
+}
+
+const char *option_print(const struct option *option, const void *field, char text[VALUE_BYTES]) {
+    if (!types[option->type].print) {
+        const char *string = *(const char *const *)field;
+        return string ? string : "";
+    }
+    text[0] = 0;
+    types[option->type].print(option, field, text);
+    return text;
+}
+
+bool option_is_number(const struct option *option, const char *text) {
+    if (!types[option->type].print)
+        return false;
+    bool numeric = option->type == OPTION_REAL || option->type == OPTION_FLAG;
+    return numeric || !text[strspn(text, "0123456789")];
+}

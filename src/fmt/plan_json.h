@@ -1,0 +1,27 @@
+/* plan.json, format "neap-plan/1": a plan in full, so that a stranger can replay and check it
+ * without neap. Values and ops carry the problem's ids, buffers are its lives, steps its schedule.
+ *
+ * Expected load: 100,000 steps; one value, op, buffer or step a line. */
+#ifndef NEAP_FMT_PLAN_JSON_H
+#define NEAP_FMT_PLAN_JSON_H
+
+#include "ir/graph.h"
+#include "plan/problem.h"
+
+/* What is written; all of it borrowed. */
+struct plan_json {
+    const char *model;
+    int64_t batch, micro_batch, micro_batches;
+    int64_t alignment_bytes, arena_bytes, live_peak_bytes;
+    const neap_graph *g;
+    const struct plan_problem *problem;
+    const node_id *node_of_op;     /* by op of the problem */
+    const value_id *value_of_plan; /* by the problem's value; ID_NONE for scratch */
+    const struct plan_schedule *schedule;
+    const struct plan_lives *lives;
+};
+
+/* Whole or not at all. NEAP_ERROR_RUNTIME where the file cannot be written or a name is not UTF-8. */
+MUST_USE neap_error *plan_json_save(const struct plan_json *plan, const char *path);
+
+#endif

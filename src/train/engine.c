@@ -1,0 +1,152 @@
+/* Store, arena and programs together: see engine.h. */
+#include "train/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct engine_program *find_program(struct engine *e, int64_t samples, bool training) {
+    for (int i = 0; i < e->n_programs; i++)
+        if (e->programs[i].samples == samples && e->programs[i].training == training)
+            return &e->programs[i];
+    return NULL;
+}
+
+/* A program for `samples`, unless there is one; 0 samples need none. */
+static neap_error *add_program(struct engine *e, int64_t samples, bool training) {
+    if (samples == 0 || find_program(e, samples, training))
+        return NULL;
+    struct neap_plan *s = e->session;
+    struct engine_program *p = &e->programs[e->n_programs];
+    bool own = training == s->evaluation || samples != graph_batch(s->step->g);
+    *p = (struct engine_program){.samples = samples, .training = training};
+    if (own)
+        TRY(session_compile(s, samples, training, &p->own));
+    e->n_programs++;
+    return session_link(own ? p->own.compiled : s->step, own ? &p->own.plan : &s->plan, &e->arena,
+                        e->store, &p->program);
+}
+
+/* The sizes that `samples` in batches, sliced, come in: slices, the last of a batch, and those of
+ * the short last batch. */
+static neap_error *add_programs(struct engine *e, int64_t samples, bool training) {
+    int64_t batch = e->session->options.batch, micro = graph_batch(e->session->step->g);
+    int64_t last = samples % batch;
+    if (samples >= batch) {
+        TRY(add_program(e, micro, training));
+        TRY(add_program(e, batch % micro, training));
+    }
+    if (last >= micro)
+        TRY(add_program(e, micro, training));
+    return add_program(e, last % micro, training);
+}
+
+neap_error *engine_create(const struct engine_request *r, struct engine **out) {
+    struct engine *e;
+    struct neap_plan *s = r->session;
+    TRY(memory_alloc(1, sizeof *e, &e));
+    e->session = s;
+    e->params.seed = s->options.seed;
+    neap_error *error = NULL;
+    TRY_GOTO(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
+    store_init(e->store, s->options.seed);
+    TRY_GOTO(arena_create(s->device, s->plan.arena_bytes, &e->arena));
+    if (!s->evaluation)
+        TRY_GOTO(add_programs(e, r->train_samples ? r->train_samples : s->options.batch, true));
+    TRY_GOTO(add_programs(e, r->eval_samples, false));
+done:
+    if (error)
+        engine_free(e);
+    else
+        *out = e;
+    return error;
+}
+
+void engine_free(struct engine *e) {
+    if (!e)
+        return;
+    for (int i = 0; i < ENGINE_PROGRAMS; i++) {
+        program_free(e->programs[i].program);
+        session_program_free(&e->programs[i].own);
+    }
+    arena_free(&e->arena);
+    store_free(e->store);
+    free(e);
+}
+
+void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_count) {
+    e->params.update = update;
+    e->params.lr = lr;
+    e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
+    e->window_samples = 0;
+}
+
+static void put_input(const struct program *program, value_id v, const void *data) {
+    memcpy(program->inputs[v], data, (size_t)value_bytes(graph_value(program->g, v)));
+}
+
+static neap_error *run_slice(struct engine *e, bool training, const float *images,
+                             const int32_t *labels, int64_t count) {
+    const struct engine_program *p = find_program(e, count, training);
+    if (!p)
+        return error_make(NEAP_ERROR_INTERNAL, "no program for %lld samples", (long long)count);
+    const neap_graph *g = p->program->g;
+    for (value_id v = 0; v < g->n_values; v++)
+        if (graph_value(g, v)->kind == VALUE_INPUT)
+            put_input(p->program, v, v == g->roles.labels ? (const void *)labels : images);
+    p->program->params = e->params;
+    p->program->params.first_sample = (uint64_t)e->window_samples;
+    return program_run_micro(p->program, p == e->programs ? e->probe : NULL);
+}
+
+static neap_error *run_slices(struct engine *e, bool training, const float *images,
+                              const int32_t *labels, int64_t count) {
+    int64_t shape[3], classes, micro = graph_batch(e->session->step->g);
+    session_sample_shape(e->session->model, shape, &classes);
+    int64_t sample = shape[0] * shape[1] * shape[2];
+    for (int64_t first = 0; first < count; first += micro) {
+        int64_t slice = count - first < micro ? count - first : micro;
+        TRY(run_slice(e, training, images + first * sample, labels + first, slice));
+        e->window_samples += slice;
+    }
+    return NULL;
+}
+
+neap_error *engine_batch(struct engine *e, const float *images, const int32_t *labels,
+                         int64_t count) {
+    return run_slices(e, true, images, labels, count);
+}
+
+neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t *labels,
+                            int64_t count) {
+    return run_slices(e, false, images, labels, count);
+}
+
+/* Any training program's update part will do: the store is the same. */
+neap_error *engine_end(struct engine *e) {
+    for (struct engine_program *p = e->programs; p < e->programs + e->n_programs; p++) {
+        if (!p->training)
+            continue;
+        p->program->params = e->params;
+        return program_run_update(p->program, p == e->programs ? e->probe : NULL);
+    }
+    return error_make(NEAP_ERROR_INTERNAL, "no training program");
+}
+
+static double take_total(struct engine *e, const char *name) {
+    const struct store_entry *entry = store_find(e->store, name);
+    if (!entry)
+        return 0;
+    double *total = store_data(e->store, entry), value = *total;
+    *total = 0;
+    return value;
+}
+
+struct engine_metrics engine_take_metrics(struct engine *e) {
+    return (struct engine_metrics){take_total(e, "loss.total"), take_total(e, "top1.total"),
+                                   take_total(e, "top5.total")};
+}
+
+int64_t engine_measured_peak(const struct engine *e) {
+    const struct neap_totals *plan = &e->session->report.plan;
+    return plan->peak_bytes - plan->arena_bytes + arena_measure(&e->arena, ALIGNMENT_BYTES);
+}

@@ -1,0 +1,56 @@
+/* The engine: a session's store, arena and programs, ready to run. Everything is allocated when it is
+ * made; windows then run without allocating. */
+#ifndef NEAP_TRAIN_ENGINE_H
+#define NEAP_TRAIN_ENGINE_H
+
+#include "train/session.h"
+
+enum { ENGINE_PROGRAMS = 6 };
+
+struct engine_program {
+    int64_t samples;
+    bool training;
+    struct session_program own; /* compiled for this size; empty for the session's own step */
+    struct program *program;
+};
+
+struct engine {
+    struct neap_plan *session;
+    struct store *store;
+    struct arena arena;
+    struct engine_program programs[ENGINE_PROGRAMS];
+    int n_programs;
+    struct run_params params; /* of the window under way */
+    int64_t window_samples;   /* so far */
+    const struct program_probe *probe; /* of programs[0], the session's own step; or NULL */
+};
+
+struct engine_request {
+    struct neap_plan *session;
+    int64_t train_samples; /* of an epoch; 0: a multiple of the batch */
+    int64_t eval_samples;  /* 0: no evaluation */
+};
+MUST_USE neap_error *engine_create(const struct engine_request *request, struct engine **out);
+void engine_free(struct engine *engine);
+
+/* A window: begin, batches, end. `true_count` is the number of samples that it will have had. */
+void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t true_count);
+/* `count` samples, sliced into micro-batches. */
+MUST_USE neap_error *engine_batch(struct engine *engine, const float *images,
+                                  const int32_t *labels, int64_t count);
+MUST_USE neap_error *engine_end(struct engine *engine);
+
+/* Forward alone, with the running statistics. */
+MUST_USE neap_error *engine_evaluate(struct engine *engine, const float *images,
+                                     const int32_t *labels, int64_t count);
+
+/* Sums since the last call. */
+struct engine_metrics {
+    double loss, top1, top5;
+};
+struct engine_metrics engine_take_metrics(struct engine *engine);
+
+/* Everything outside the arena as planned, and the arena up to its highest byte written. */
+int64_t engine_measured_peak(const struct engine *engine);
+
+#endif

@@ -1,0 +1,17 @@
+/* Optimizers by name: which op, which attributes, which state. */
+#ifndef NEAP_TRAIN_OPTIMIZER_H
+#define NEAP_TRAIN_OPTIMIZER_H
+
+#include "pass/pass.h"
+
+/* The attributes that the result points to; keep it as long as the result. */
+struct optimizer_attrs {
+    _Alignas(16) char bytes[128];
+};
+
+/* Fills op, attributes and state of `out`; out->gradients is left alone. NEAP_ERROR_USAGE for an
+ * unknown name or an option that the optimizer would ignore. */
+MUST_USE neap_error *optimizer_of(const struct neap_options *options, struct optimizer_attrs *attrs,
+                                  struct update_options *out);
+
+#endif

@@ -1,0 +1,70 @@
+/* A session: options turned into a compiled and planned training step. What plan, train and verify
+ * start from. */
+#ifndef NEAP_TRAIN_SESSION_H
+#define NEAP_TRAIN_SESSION_H
+
+#include "compile/compile.h"
+#include "exec/program.h"
+#include "train/optimizer.h"
+
+struct neap_plan {
+    struct pool pool; /* the report's strings */
+    struct neap_options options;
+    struct device *device;
+    neap_graph *model;
+    struct optimizer_attrs optimizer_attrs;
+    struct update_options update;
+    struct compiled *whole; /* the whole batch in one piece */
+    struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
+    struct plan_result store_all; /* of whole */
+    struct plan_result plan;      /* of step */
+    int64_t host_bytes;
+    bool evaluation;
+    struct neap_plan_report report;
+    struct neap_layer *layers;
+    size_t n_layers;
+};
+
+/* What a session is for, beyond its options. */
+struct session_request {
+    const struct neap_options *options;
+    int64_t channels, image_size, num_classes; /* of the data; 0: the model's own */
+    int64_t host_bytes;                        /* loader and data; < 0: a loader's queue alone */
+    bool evaluation;  /* forward alone, without gradients or optimizer */
+    bool allow_unfit; /* a plan that does not fit is not an error */
+};
+
+/* On NEAP_ERROR_BUDGET *out is there nonetheless. */
+MUST_USE neap_error *session_create(const struct session_request *request, struct neap_plan **out);
+
+/* The same network at another number of samples, for training or evaluation, in the layouts of the
+ * session's store, planned within its arena. */
+struct session_program {
+    struct compiled *compiled;
+    struct plan_result plan;
+};
+MUST_USE neap_error *session_compile(struct neap_plan *session, int64_t batch, bool training,
+                                     struct session_program *out);
+void session_program_free(struct session_program *program);
+
+/* A runnable program of a compiled graph and its plan. */
+MUST_USE neap_error *session_link(const struct compiled *c, const struct plan_result *plan,
+                                  const struct arena *arena, const struct store *store,
+                                  struct program **out);
+
+/* Samples per window: batch × accumulation. */
+int64_t session_window(const struct neap_plan *session);
+
+/* What the model takes: (channels, height, width) of its images, and its number of classes. */
+void session_sample_shape(const neap_graph *model, int64_t shape[3], int64_t *n_classes);
+
+/* The same of the model that the options name. */
+MUST_USE neap_error *session_model_shape(const struct neap_options *options, int64_t shape[3],
+                                         int64_t *n_classes);
+
+/* report.c: fills session->report from the plans. */
+MUST_USE neap_error *session_report(struct neap_plan *session);
+/* "512.0 MiB" or "1.3 GiB", into buffer[24]; returns it. */
+const char *bytes_text(int64_t bytes, char buffer[24]);
+
+#endif

@@ -1,0 +1,292 @@
+/* Verify: a plan against store-all, both on this machine, update by update, bit for bit.
+ *
+ * Two engines start from the same weights and see the same batches. Compared after every update:
+ * loss, every weight, buffer and moment, every gradient where the update reads it, and every mask
+ * each time that it is made, recomputed ones included. In the plan's arena every life is filled with
+ * NaN when it ends. Before that, unwatched runs measure the arena and the time. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/philox.h"
+#include "base/process.h"
+#include "ops/ops.h"
+#include "train/engine.h"
+#include "train/poison.h"
+
+enum { TIMED_STEPS = 3 };
+
+struct side {
+    struct neap_plan *session;
+    struct engine *engine;
+    const struct program *program;
+    unsigned char *gradients; /* parallel to the store: by the parameter's offset */
+    uint64_t *masks;          /* by node: hash of the mask when first made in this batch, 0: none */
+    struct program_probe probe;
+    struct poison poison;
+    bool poisoned;
+    int64_t masks_differing;
+    double seconds[TIMED_STEPS];
+};
+
+struct verify {
+    struct side all, plan; /* store-all, and the plan in question */
+    float *images;
+    int32_t *labels;
+    struct neap_verify_report *report;
+};
+
+/* ---- watching a step ---------------------------------------------------------------------------- */
+
+static neap_error *before_step(void *user, size_t s) {
+    struct side *side = user;
+    const struct program_step *step = &side->program->steps[s];
+    const struct node *node = graph_node(side->program->g, step->node);
+    if (node->phase != PHASE_UPDATE)
+        return NULL;
+    const unsigned char *parameter = step->launch.up[0];
+    const void *gradient =
+        node->n_inputs ? step->launch.in[0] : step->launch.up[node->n_updates - 1];
+    int64_t bytes = value_bytes(graph_value(side->program->g, node->updates[0]));
+    memcpy(side->gradients + (parameter - side->engine->store->base), gradient, (size_t)bytes);
+    return NULL;
+}
+
+static uint64_t hash_bytes(const unsigned char *bytes, int64_t n) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int64_t i = 0; i < n; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash ? hash : 1;
+}
+
+/* The output that is a mask or carries one: a bit mask, or what dropout made. */
+static int mask_output(const neap_graph *g, const struct node *node) {
+    if (node->op == &op_dropout && node->phase == PHASE_FORWARD)
+        return 0;
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        if (graph_value(g, node->outputs[i])->dtype == DTYPE_BIT)
+            return (int)i;
+    return -1;
+}
+
+static neap_error *after_step(void *user, size_t s) {
+    struct side *side = user;
+    const struct program_step *step = &side->program->steps[s];
+    const neap_graph *g = side->program->g;
+    const struct node *node = graph_node(g, step->node);
+    int mask = mask_output(g, node);
+    if (mask >= 0) {
+        int64_t bytes = value_bytes(graph_value(g, node->outputs[mask]));
+        uint64_t hash = hash_bytes(step->launch.out[mask], bytes);
+        uint64_t *first = &side->masks[step->node];
+        if (!*first)
+            *first = hash;
+        side->masks_differing += *first != hash;
+    }
+    if (side->poisoned)
+        poison_step(&side->poison, s);
+    return NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------- */
+
+static neap_error *open_side(struct side *side, const struct neap_options *o) {
+    TRY(session_create(&(struct session_request){.options = o, .host_bytes = 0}, &side->session));
+    TRY(engine_create(&(struct engine_request){.session = side->session}, &side->engine));
+    side->program = side->engine->programs[0].program;
+    side->probe = (struct program_probe){before_step, after_step, side};
+    TRY(memory_alloc((size_t)side->engine->store->bytes, 1, &side->gradients));
+    TRY(memory_alloc(side->program->g->n_nodes, sizeof *side->masks, &side->masks));
+    return poison_create(&side->engine->arena, &side->session->plan.lives, &side->poison);
+}
+
+static void close_side(struct side *side) {
+    free(side->gradients);
+    free(side->masks);
+    poison_free(&side->poison);
+    engine_free(side->engine);
+    neap_plan_free(side->session);
+}
+
+/* A batch that is a function of the update alone. */
+static void make_batch(struct verify *v, int64_t update) {
+    int64_t shape[3], classes, batch = v->all.session->options.batch;
+    uint64_t seed = v->all.session->options.seed;
+    session_sample_shape(v->all.session->model, shape, &classes);
+    int64_t n = batch * shape[0] * shape[1] * shape[2];
+    for (int64_t i = 0; i < n; i++)
+        v->images[i] = 2 * philox_float(philox_at(seed, (uint64_t)update, (uint64_t)i).word[0]) - 1;
+    for (int64_t i = 0; i < batch; i++)
+        v->labels[i] =
+            (int32_t)(philox_at(~seed, (uint64_t)update, (uint64_t)i).word[0] % (uint64_t)classes);
+}
+
+static neap_error *run_update(struct verify *v, struct side *side, int64_t update, double *loss) {
+    const struct neap_plan *s = side->session;
+    engine_begin(side->engine, (uint64_t)update, s->options.lr, session_window(s));
+    for (int64_t a = 0; a < s->options.grad_accum_steps; a++) {
+        memset(side->masks, 0, side->program->g->n_nodes * sizeof *side->masks);
+        if (side->poisoned)
+            poison_fill(&side->poison);
+        TRY(engine_batch(side->engine, v->images, v->labels, s->options.batch));
+    }
+    TRY(engine_end(side->engine));
+    *loss = engine_take_metrics(side->engine).loss / (double)session_window(s);
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Unwatched: a warm-up and a few steps of each in turn, for the time and the arena. */
+static neap_error *measure(struct verify *v) {
+    struct side *const sides[] = {&v->all, &v->plan};
+    double loss;
+    make_batch(v, 0);
+    for (int step = -1; step < TIMED_STEPS; step++)
+        for (int i = 0; i < 2; i++) {
+            double start = process_seconds();
+            TRY(run_update(v, sides[i], 0, &loss));
+            if (step >= 0)
+                sides[i]->seconds[step] = process_seconds() - start;
+        }
+    for (int i = 0; i < 2; i++)
+        qsort(sides[i]->seconds, TIMED_STEPS, sizeof(double), by_value);
+    v->report->seconds_store_all = v->all.seconds[TIMED_STEPS / 2];
+    v->report->seconds_plan = v->plan.seconds[TIMED_STEPS / 2];
+    v->report->arena_measured_bytes = arena_measure(&v->plan.engine->arena, ALIGNMENT_BYTES);
+    return NULL;
+}
+
+/* From the start again, watched. */
+static void restart(struct side *side, bool poisoned) {
+    struct store *store = side->engine->store;
+    memset(store->base, 0, (size_t)store->bytes);
+    store_init(store, side->session->options.seed);
+    side->engine->probe = &side->probe;
+    side->poisoned = poisoned;
+    side->masks_differing = 0;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------- */
+
+static void note_difference(struct verify *v, const char *what, const char *name, int64_t update) {
+    if (!v->report->first_difference[0])
+        snprintf(v->report->first_difference, sizeof v->report->first_difference,
+                 "%s %s at update %lld", what, name, (long long)update);
+}
+
+static int64_t count_differing(const unsigned char *a, const unsigned char *b, int64_t bytes) {
+    int64_t differing = 0;
+    if (!memcmp(a, b, (size_t)bytes))
+        return 0;
+    for (int64_t i = 0; i + 4 <= bytes; i += 4)
+        differing += memcmp(a + i, b + i, 4) != 0;
+    return differing;
+}
+
+static void compare_stores(struct verify *v, int64_t update) {
+    struct neap_verify_report *r = v->report;
+    const struct store *all = v->all.engine->store, *plan = v->plan.engine->store;
+    r->gradient_tensors = r->gradient_values = r->weight_values = 0;
+    r->buffer_tensors = r->buffer_values = 0;
+    for (size_t i = 0; i < all->n_entries; i++) {
+        const struct store_entry *e = &all->entries[i];
+        int64_t differing =
+            count_differing(store_data(all, e), store_data(plan, &plan->entries[i]), e->bytes);
+        bool buffer = e->kind == VALUE_BUFFER;
+        r->buffer_tensors += buffer;
+        *(buffer ? &r->buffer_values : &r->weight_values) += shape_elements(e->shape);
+        *(buffer ? &r->buffers_differing : &r->weights_differing) += differing;
+        if (differing)
+            note_difference(v, value_kind_name(e->kind), e->name, update);
+        if (e->kind != VALUE_PARAMETER)
+            continue;
+        differing = count_differing(v->all.gradients + e->offset, v->plan.gradients + e->offset,
+                                    e->bytes);
+        r->gradient_tensors++;
+        r->gradient_values += shape_elements(e->shape);
+        r->gradients_differing += differing;
+        if (differing)
+            note_difference(v, "gradient of", e->name, update);
+    }
+}
+
+static void compare_masks(struct verify *v, int64_t update) {
+    struct neap_verify_report *r = v->report;
+    const neap_graph *g = v->all.program->g;
+    r->mask_tensors = r->mask_values = 0;
+    for (node_id n = 0; n < g->n_nodes; n++) {
+        if (!v->all.masks[n])
+            continue;
+        const struct node *node = graph_node(g, n);
+        r->mask_tensors++;
+        r->mask_values +=
+            shape_elements(graph_value(g, node->outputs[mask_output(g, node)])->shape);
+        if (v->all.masks[n] == v->plan.masks[n])
+            continue;
+        r->masks_differing++;
+        note_difference(v, "mask", node->name, update);
+    }
+}
+
+static neap_error *compare_update(struct verify *v, int64_t update) {
+    struct neap_verify_report *r = v->report;
+    make_batch(v, update);
+    TRY(run_update(v, &v->all, update, &r->loss_store_all));
+    TRY(run_update(v, &v->plan, update, &r->loss));
+    if (memcmp(&r->loss, &r->loss_store_all, sizeof r->loss)) {
+        r->losses_differing++;
+        note_difference(v, "the", "loss", update);
+    }
+    compare_masks(v, update);
+    compare_stores(v, update);
+    return NULL;
+}
+
+static neap_error *verify(struct verify *v, const struct neap_options *options) {
+    struct neap_verify_report *r = v->report;
+    struct neap_options all = *options;
+    int64_t shape[3], classes;
+    all.recompute = "none";
+    all.recompute_layers = NULL;
+    all.memory = all.arena = (struct neap_size){0};
+    TRY(open_side(&v->plan, options));
+    TRY(open_side(&v->all, &all));
+    session_sample_shape(v->all.session->model, shape, &classes);
+    size_t batch = (size_t)options->batch;
+    TRY(memory_alloc(batch * (size_t)(shape[0] * shape[1] * shape[2]), sizeof *v->images,
+                     &v->images));
+    TRY(memory_alloc(batch, sizeof *v->labels, &v->labels));
+    TRY(measure(v));
+    restart(&v->all, false);
+    restart(&v->plan, true);
+    for (int64_t update = 0; update < options->updates; update++)
+        TRY(compare_update(v, update));
+    r->masks_differing += v->plan.masks_differing;
+    r->updates = options->updates;
+    r->canaries_intact = v->plan.poison.intact;
+    r->arena_planned_bytes = v->plan.session->report.plan.arena_bytes;
+    r->recomputed_ops = v->plan.session->report.recomputed_ops;
+    r->overhead = v->plan.session->report.overhead;
+    r->identical = !r->losses_differing && !r->gradients_differing && !r->weights_differing &&
+                   !r->buffers_differing && !r->masks_differing && isfinite(r->loss);
+    return NULL;
+}
+
+neap_error *neap_verify(const struct neap_options *options, struct neap_verify_report *report) {
+    struct verify v = {.report = report};
+    *report = (struct neap_verify_report){0};
+    if (options->updates < 1)
+        return error_make(NEAP_ERROR_USAGE, "%lld updates: there must be at least one",
+                          (long long)options->updates);
+    neap_error *error = verify(&v, options);
+    free(v.images);
+    free(v.labels);
+    close_side(&v.all);
+    close_side(&v.plan);
+    return error;
+}

@@ -1,0 +1,172 @@
+# Commands, options and their values: what is taken, what is refused, and what is said about it.
+# shellcheck shell=bash disable=SC1091,SC2034
+. "$SOURCE_DIR/tests/support/cli.sh"
+
+# Without a command there is help, on standard error.
+neap
+expect 2 'usage: neap' 'commands:'
+neap help
+expect 0
+expect_out 'usage: neap' plan train eval verify inspect models datasets env help 'exit codes'
+cp out overview
+for word in --help -h; do
+    neap "$word"
+    expect 0
+    cmp -s out overview || failed 'differs from neap help'
+done
+neap --version
+expect 0
+grep -qxE 'neap [0-9]+\.[0-9]+\.[0-9]+' out || failed 'no version'
+
+# Each command has help, two ways, within 80 columns.
+for command in plan train eval verify inspect models datasets env help; do
+    neap help "$command"
+    expect 0
+    expect_out "usage: neap $command" '-h, --help'
+    awk 'length > 80 && !/^Stages/ { bad = 1 } END { exit bad }' out ||
+        failed 'wider than 80 columns'
+    cp out by_help
+    neap "$command" --help
+    expect 0
+    cmp -s out by_help || failed "differs from neap help $command"
+done
+
+# Unknown words name the nearest one.
+neap plna
+expect_error 2 "unknown command 'plna' (did you mean 'plan'?)"
+neap xyzzy
+expect_error 2 "unknown command 'xyzzy'"
+grep -q 'did you mean' err && failed 'suggests something far off'
+neap help trian
+expect_error 2 "(did you mean 'train'?)"
+neap plan mlp --grad-acum-steps 4
+expect_error 2 "unknown option '--grad-acum-steps' (did you mean '--grad-accum-steps'?)"
+neap train mlp --data synthetic --no-shufle
+expect_error 2 "(did you mean '--no-shuffle'?)"
+neap plan mlp -z
+expect_error 2 "unknown option '-z'"
+neap plan mlp --opt adm
+expect_error 2 "'adm' is not one of sgd, adam, adamw (did you mean 'adam'?)"
+neap plan mlp --dump-after no-such-stage
+expect_error 2 "no stage 'no-such-stage'"
+neap plan mpl
+expect_error 3 "'mpl' is not a model (did you mean 'mlp'?)"
+
+# Names are taken whole, in both spellings, and only where they have an effect.
+neap plan mlp --grad-accum 4
+expect_error 2 "unknown option '--grad-accum' (did you mean '--grad-accum-steps'?)"
+neap plan mlp --epochs 3
+expect_error 2 "'neap plan' does not take '--epochs', an option of train"
+neap models -b 3
+expect_error 2 "'neap models' does not take '-b'"
+for spelling in '--batch 32' '--batch=32' '--batch-size 32' '-b 32' '-b32' '-b=32'; do
+    # shellcheck disable=SC2086
+    neap plan mlp --json $spelling
+    expect 0
+    expect_out '"batch": 32'
+done
+for spelling in '--opt adam' '--optimizer=adam'; do
+    # shellcheck disable=SC2086
+    neap plan mlp --json $spelling
+    expect 0
+    expect_out '"optimizer": "adam"'
+done
+neap plan --json -b 32 -- mlp
+expect 0
+neap plan --model mlp --json
+expect 0
+neap plan mlp --json=true
+expect_error 2 "'--json' takes no value"
+neap plan mlp -b 8 -b 16 --json --no-json
+expect 0
+expect_out 'batch 16'
+
+# Arguments that lack or are too many.
+neap plan
+expect_error 2 'needs a MODEL'
+neap plan mlp resnet20
+expect_error 2 "unexpected argument 'resnet20'"
+neap plan mlp --model resnet20
+expect_error 2 'two models'
+neap env now
+expect_error 2 "unexpected argument 'now'"
+neap train mlp
+expect_error 2 "needs '--data"
+neap eval mlp --data synthetic
+expect_error 2 "needs '--weights"
+neap plan mlp -b
+expect_error 2 "'-b' needs a value"
+neap plan mlp -b --json
+expect_error 2 "'-b' needs a value"
+neap --json plan mlp
+expect_error 2 'options follow a command'
+
+# Values.
+for value in 0 -3 x 1.5 1e3 '' 99999999999999999999; do
+    neap plan mlp -b "$value"
+    expect_error 2 "option '-b': '$value' is not a whole number"
+done
+for value in nan inf 1x -1 2; do
+    neap plan mlp --momentum "$value"
+    expect_error 2 "option '--momentum': '$value' is not a number"
+done
+for value in 0 -1M 12Q 1..5G 0x10 nan 101% 99999999999999999999G; do
+    neap plan mlp -m "$value"
+    expect_error 2 "option '-m': '$value' is not a size"
+done
+for value in 0% min 12Q; do
+    neap plan mlp --arena "$value"
+    expect_error 2 "option '--arena': '$value' is not a size"
+done
+neap plan mlp --micro-batch auto
+expect_error 2 "'auto' is not supported: give 'off'"
+neap plan mlp --precision bf17
+expect_error 2 'bf17'
+
+# Sizes are binary unless they end in a decimal B.
+while read -r text bytes; do
+    neap plan mlp -m "$text" --json
+    expect 0
+    expect_out "\"budget_bytes\": $bytes,"
+done <<'SIZES'
+512M 536870912
+512m 536870912
+2G 2147483648
+2GiB 2147483648
+2GB 2000000000
+1.5G 1610612736
+536870912 536870912
+SIZES
+neap plan mlp -m 50%
+expect 0 '50% of what is available is' 'bytes)'
+
+# What the compiler did, stage by stage.
+neap plan mlp -b 8 --explain
+expect 0
+expect_out 'strategy' 'linear'
+neap plan mlp --explain --json
+expect_error 2 "'--json' goes without '--explain'"
+
+# What there is.
+neap models
+expect 0
+expect_out mlp lenet5 resnet20 vgg11 resnet18
+neap datasets
+expect 0
+expect_out fashion-mnist synthetic 'apt'
+neap env
+expect 0
+expect_out ': '
+neap inspect mlp
+expect 0
+expect_out 'linear' 'total' '669,706'
+neap inspect resnet2
+expect_error 3 "(did you mean 'resnet20'?)"
+neap inspect ./no-such-file
+expect_error 4 'no-such-file'
+echo text >text.txt
+neap inspect text.txt
+expect_error 4 'text.txt'
+neap inspect text.txt -b 3
+expect_error 2 "'--batch' is for models"
+finish

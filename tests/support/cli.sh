@@ -1,0 +1,79 @@
+# What the scripts of cli/ share; they source it: . "$SOURCE_DIR/tests/support/cli.sh"
+# shellcheck shell=bash disable=SC2034
+set -u
+export NO_COLOR=1
+failures=0
+
+# neap ARGUMENTS...: runs the command; its exit code in $code, its output in the files out and err.
+neap() {
+    last="neap $*"
+    "$NEAP" "$@" >out 2>err </dev/null
+    code=$?
+}
+
+failed() {
+    failures=$((failures + 1))
+    printf 'FAILED %s: %s\n' "$last" "$1"
+    sed 's/^/  out: /' out | head -n 20
+    sed 's/^/  err: /' err | head -n 20
+}
+
+# expect CODE [TEXT...]: the last run's exit code, and texts (as they are) in its diagnostics.
+expect() {
+    [ "$code" = "$1" ] || failed "exit code $code instead of $1"
+    shift
+    for text; do
+        grep -qF -- "$text" err || failed "no '$text' on standard error"
+    done
+    grep -qE 'Sanitizer|runtime error' err && failed 'a sanitizer reports'
+    return 0
+}
+
+# One error, which names the program and ends without a full stop.
+expect_error() {
+    expect "$@"
+    [ "$(grep -c '^neap: error: ' err)" = 1 ] || failed 'not exactly one error'
+    grep '^neap: error: ' err | grep -q '\.$' && failed 'an error ends with a full stop'
+    return 0
+}
+
+expect_out() {
+    for text; do
+        grep -qF -- "$text" out || failed "no '$text' on standard output"
+    done
+}
+
+expect_missing() {
+    for path; do
+        if [ -e "$path" ]; then failed "$path was left behind"; fi
+    done
+}
+
+# python TEXT: a check of its own; what it prints is why it failed.
+check() {
+    python3 -c "$1" >why 2>&1 || failed "$(tail -n 3 why)"
+}
+
+# idx FOLDER: a small data set in IDX files, the same bytes every time.
+idx() {
+    mkdir -p "$1"
+    python3 - "$1" <<'PYTHON'
+import random, struct, sys
+random.seed(1)
+for part, n in (('train', 256), ('t10k', 64)):
+    labels = bytes(i % 10 for i in range(n))
+    images = bytearray(random.randrange(64) for _ in range(n * 784))
+    for i, label in enumerate(labels):  # a bright row tells the class
+        images[i * 784 + 28 * 2 * label:i * 784 + 28 * (2 * label + 1)] = bytes([255] * 28)
+    with open(f'{sys.argv[1]}/{part}-images-idx3-ubyte', 'wb') as file:
+        file.write(struct.pack('>4I', 0x803, n, 28, 28) + images)
+    with open(f'{sys.argv[1]}/{part}-labels-idx1-ubyte', 'wb') as file:
+        file.write(struct.pack('>2I', 0x801, n) + labels)
+PYTHON
+}
+
+finish() {
+    [ "$failures" = 0 ] && exit 0
+    echo "$failures failed"
+    exit 1
+}
