@@ -11,6 +11,10 @@
 static const struct backend *const backends[] = {&backend_cpu, &backend_null};
 enum { N_BACKENDS = sizeof backends / sizeof *backends };
 
+const struct backend *device_backend(size_t index) {
+    return index < N_BACKENDS ? backends[index] : NULL;
+}
+
 neap_error *device_open(const char *name, int threads, struct device **out) {
     const struct backend *backend = NULL;
     for (int i = 0; i < N_BACKENDS; i++)

@@ -3,6 +3,7 @@
 #define NEAP_BACKEND_DEVICE_H
 
 #include "backend/kernel.h"
+#include "base/affinity.h"
 
 struct backend {
     const char *name, *summary;
@@ -13,13 +14,19 @@ struct backend {
     neap_error *(*alloc)(struct device *device, size_t bytes, void **out);
     void (*free)(struct device *device, void *memory, size_t bytes);
     bool runs; /* false: plans only */
+    /* Lines of "key: value" about the machine and the libraries used; NULL: nothing to say. */
+    void (*describe)(FILE *file);
 };
 
 struct device {
     const struct backend *backend;
     int threads;
-    void *state; /* the backend's own */
+    struct affinity processors; /* of the thread that opened it, before it was pinned */
+    void *state;                /* the backend's own */
 };
+
+/* NULL past the last. */
+const struct backend *device_backend(size_t index);
 
 /* threads 0: one per processor that this process may use. */
 MUST_USE neap_error *device_open(const char *name, int threads, struct device **out);

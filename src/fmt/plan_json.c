@@ -63,7 +63,8 @@ static void row_close(struct writer *w) {
     putc('}', w->file);
 }
 
-/* ---- the four tables --------------------------------------------------------------------------- */
+/* ---- the four tables ---------------------------------------------------------------------------
+ */
 
 /* Scratch belongs to the op that makes it, and is named after it. */
 static neap_error *put_value_name(struct writer *w, uint32_t id) {
@@ -203,7 +204,8 @@ static neap_error *put_steps(struct writer *w) {
     return NULL;
 }
 
-/* ---- the document -------------------------------------------------------------------------------- */
+/* ---- the document
+ * -------------------------------------------------------------------------------- */
 
 static neap_error *put_head(struct writer *w) {
     const struct plan_json *plan = w->plan;

@@ -21,7 +21,8 @@ struct plan_json {
     const struct plan_lives *lives;
 };
 
-/* Whole or not at all. NEAP_ERROR_RUNTIME where the file cannot be written or a name is not UTF-8. */
+/* Whole or not at all. NEAP_ERROR_RUNTIME where the file cannot be written or a name is not UTF-8.
+ */
 MUST_USE neap_error *plan_json_save(const struct plan_json *plan, const char *path);
 
 #endif

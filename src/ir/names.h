@@ -1,7 +1,7 @@
 /* Values by name: an open-addressing table over a graph's own strings, for checking and reading.
  *
- * Expected load: every value of a graph, about 30,000. The table keeps ids; names stay in the graph,
- * so it must not be used after the graph is gone or a value is renamed. */
+ * Expected load: every value of a graph, about 30,000. The table keeps ids; names stay in the
+ * graph, so it must not be used after the graph is gone or a value is renamed. */
 #ifndef NEAP_IR_NAMES_H
 #define NEAP_IR_NAMES_H
 

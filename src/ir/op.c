@@ -165,7 +165,8 @@ neap_error *node_refuse(const neap_graph *g, const struct node *node, const char
     return error_prefix(error, "%s '%s'", node->op->name, node->name);
 }
 
-void node_set_output(neap_graph *g, node_id node, uint32_t i, enum dtype dtype, struct shape shape) {
+void node_set_output(neap_graph *g, node_id node, uint32_t i, enum dtype dtype,
+                     struct shape shape) {
     struct value *value = graph_value(g, graph_node(g, node)->outputs[i]);
     value->dtype = dtype;
     value->shape = shape;
@@ -200,7 +201,8 @@ void cost_elementwise(const neap_graph *g, const struct node *node, struct op_co
     cost->flops = cost->bytes_written / 4;
 }
 
-/* ---- reference kernels ------------------------------------------------------------------------ */
+/* ---- reference kernels ------------------------------------------------------------------------
+ */
 
 double tensor_get(const struct tensor *t, int64_t i) {
     switch (t->dtype) {

@@ -23,8 +23,8 @@ enum { TEXT_VERSION = 1 };
 
 /* Names made of these need no quotes, except "_" alone, which is an absent input. */
 static inline bool text_is_bare(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.' || c == '-' || c == '+' || c == '/' || c == '@';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-' || c == '+' || c == '/' || c == '@';
 }
 
 /* Node outputs are of this kind unless the text says otherwise. */

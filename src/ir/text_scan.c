@@ -109,25 +109,32 @@ static char escaped(struct scan *s) {
     return (char)(high << 4 | low);
 }
 
-/* Escapes only make a name shorter. */
+/* Bytes up to the closing quote; what stands escaped becomes shorter, never longer. */
+static size_t quoted_length(const char *at) {
+    size_t length = 0;
+    while (at[length] != '"' && at[length] != '\n' && at[length])
+        length += at[length] == '\\' && at[length + 1] && at[length + 1] != '\n' ? 2 : 1;
+    return length;
+}
+
 static neap_error *quoted_name(struct scan *s, const char **out) {
     struct spot spot = scan_spot(s);
+    const char *end = ++s->at;
+    end += quoted_length(end);
+    if (*end != '"')
+        return scan_refuse(s, spot, "the name has no closing quote");
     char *name;
-    size_t length = 0;
-    s->at++;
-    TRY(pool_alloc(&s->pool, strcspn(s->at, "\n") + 1, 1, &name));
-    while (*s->at != '"') {
-        if (!*s->at || *s->at == '\n')
-            return scan_refuse(s, spot, "the name has no closing quote");
-        bool escape = *s->at == '\\';
+    TRY(pool_alloc(&s->pool, (size_t)(end - s->at) + 1, 1, &name));
+    *out = name;
+    while (s->at < end) {
         struct spot here = {s->line, (int)(s->at - s->line_start) + 1};
+        bool escape = *s->at == '\\';
         char c = *s->at++;
-        name[length++] = escape ? escaped(s) : c;
-        if (!name[length - 1])
+        *name = escape ? escaped(s) : c;
+        if (!*name++)
             return scan_refuse(s, here, "no escape; there are \\\", \\\\ and \\x01 to \\xff");
     }
-    s->at++;
-    *out = name;
+    s->at = end + 1;
     return NULL;
 }
 
@@ -138,8 +145,9 @@ neap_error *scan_name(struct scan *s, const char *what, const char **out) {
     if (*s->at == '@')
         return scan_unexpected(s, what);
     TRY(scan_word(s, what, out));
-    return strcmp(*out, "_") ? NULL
-                             : scan_refuse(s, spot, "expected %s, found '_', an absent input", what);
+    return strcmp(*out, "_")
+               ? NULL
+               : scan_refuse(s, spot, "expected %s, found '_', an absent input", what);
 }
 
 neap_error *scan_number(struct scan *s, double *out) {

@@ -1,6 +1,7 @@
 /* A cursor over the text of a graph: names, words and marks, and refusals that say where.
  *
- * Statements end with their line; blanks and comments are skipped before everything that is read. */
+ * Statements end with their line; blanks and comments are skipped before everything that is read.
+ */
 #ifndef NEAP_IR_TEXT_SCAN_H
 #define NEAP_IR_TEXT_SCAN_H
 

@@ -1,9 +1,9 @@
 /* Writes a graph as text: see docs/graph-text.md.
  *
  * One statement a line. A value without a producer is declared before the first node that could
- * tell: those with smaller ids than the node's outputs and operands come before it, so that a model's
- * parameters stand beside their layers. Reading gives ids in the order of the text, which is why
- * writing again gives the same text. */
+ * tell: those with smaller ids than the node's outputs and operands come before it, so that a
+ * model's parameters stand beside their layers. Reading gives ids in the order of the text, which
+ * is why writing again gives the same text. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -80,20 +80,30 @@ static neap_error *check_names(const neap_graph *g) {
         value_id twin;
         TRY_GOTO(names_add(&names, g, v, &twin));
         if (twin != ID_NONE)
-            error = BROKEN("values %u and %u are both named '%s'", twin, v,
-                           graph_value(g, v)->name);
+            error =
+                BROKEN("values %u and %u are both named '%s'", twin, v, graph_value(g, v)->name);
     }
 done:
     names_free(&names);
     return error;
 }
 
-static neap_error *check_roles(const neap_graph *g) {
-    const value_id roles[] = {g->roles.logits, g->roles.labels, g->roles.loss};
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (roles[i] != ID_NONE && roles[i] >= g->n_values)
-            return BROKEN("a role is value %u, and there are %u", roles[i], g->n_values);
+static neap_error *check_role(const neap_graph *g, const char *role, value_id id, int rank) {
+    if (id == ID_NONE)
+        return NULL;
+    if (id >= g->n_values)
+        return BROKEN("%s is value %u, and there are %u", role, id, g->n_values);
+    const struct value *value = graph_value(g, id);
+    if (value->shape.rank != rank)
+        return BROKEN("%s '%s' has rank %d instead of %d", role, value->name, value->shape.rank,
+                      rank);
     return NULL;
+}
+
+static neap_error *check_roles(const neap_graph *g) {
+    TRY(check_role(g, "logits", g->roles.logits, 2));
+    TRY(check_role(g, "labels", g->roles.labels, 1));
+    return check_role(g, "loss", g->roles.loss, 0);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -120,8 +130,8 @@ static neap_error *check_inputs(const neap_graph *g, const struct node *node) {
         if (node->inputs[i] == ID_NONE && !optional)
             return BROKEN("node '%s': input %u of %s is absent", node->name, i, op->name);
         if (node->inputs[i] != ID_NONE && node->inputs[i] >= g->n_values)
-            return BROKEN("node '%s' reads value %u, and there are %u", node->name,
-                          node->inputs[i], g->n_values);
+            return BROKEN("node '%s' reads value %u, and there are %u", node->name, node->inputs[i],
+                          g->n_values);
     }
     return NULL;
 }
@@ -225,8 +235,8 @@ static neap_error *compare_outputs(const neap_graph *g, const neap_graph *again,
                           is->name);
         if (is->dtype != should->dtype || !shape_equal(is->shape, should->shape))
             return BROKEN("node '%s' makes '%s' as %s %s, but its %s makes %s %s", node->name,
-                          is->name, dtype_name(is->dtype), shape_text(is->shape, a),
-                          node->op->name, dtype_name(should->dtype), shape_text(should->shape, b));
+                          is->name, dtype_name(is->dtype), shape_text(is->shape, a), node->op->name,
+                          dtype_name(should->dtype), shape_text(should->shape, b));
     }
     return NULL;
 }

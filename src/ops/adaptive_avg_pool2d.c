@@ -31,7 +31,8 @@ static neap_error *set_sides(neap_graph *g, node_id id, const struct int_list *s
     return NULL;
 }
 
-/* ---- backward: dx = Σ dy / window over the windows that hold this place --------------------------- */
+/* ---- backward: dx = Σ dy / window over the windows that hold this place
+ * --------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct adaptive_avg_pool2d_attrs *a = graph_node(g, id)->attrs;
@@ -78,7 +79,8 @@ const struct op_def op_adaptive_avg_pool2d_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct adaptive_avg_pool2d_attrs *a = graph_node(g, id)->attrs;

@@ -22,10 +22,11 @@ static double divisor(const struct pool2d_attrs *a, const struct pool2d_window *
                : (double)((rows->end - rows->begin) * (columns->end - columns->begin));
 }
 
-/* ---- backward: dx = Σ dy / divisor over the windows that hold this place ------------------------- */
+/* ---- backward: dx = Σ dy / divisor over the windows that hold this place
+ * ------------------------- */
 
-static double gradient_at(const struct pool2d_geometry *p, const struct op_call *call, int64_t image,
-                          int64_t h, int64_t w) {
+static double gradient_at(const struct pool2d_geometry *p, const struct op_call *call,
+                          int64_t image, int64_t h, int64_t w) {
     int64_t first[2], end[2];
     double sum = 0;
     pool2d_readers(p, 0, h, &first[0], &end[0]);
@@ -62,7 +63,8 @@ const struct op_def op_avg_pool2d_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *gradient(struct autodiff *ad, node_id id) {
     neap_graph *g = autodiff_graph(ad);

@@ -20,13 +20,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     const struct cast_attrs back = {.dtype = node_input(g, graph_node(g, id), 0)->dtype};
     value_id dy = autodiff_output_gradient(ad, id, 0);
     node_id backward;
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_cast,
-                                                .attrs = &back,
-                                                .inputs = &dy,
-                                                .n_inputs = 1,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_cast, .attrs = &back, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

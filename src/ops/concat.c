@@ -47,13 +47,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
         begin = end;
         if (!autodiff_wants(ad, id, i))
             continue;
-        TRY(autodiff_append(ad, id,
-                            &(struct backward_spec){.op = &op_slice,
-                                                    .attrs = &part,
-                                                    .inputs = &dy,
-                                                    .n_inputs = 1,
-                                                    .n_outputs = 1},
-                            &backward));
+        TRY(autodiff_append(
+            ad, id,
+            &(struct backward_spec){
+                .op = &op_slice, .attrs = &part, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+            &backward));
         TRY(autodiff_give(ad, id, i, graph_node(g, backward)->outputs[0]));
     }
     return NULL;

@@ -1,5 +1,5 @@
-/* dropout: y = x / (1 − p) where kept, else 0. The mask is a function of seed, update, sample, layer
- * and the element's logical index: it is not stored, and backward is this op on the gradient.
+/* dropout: y = x / (1 − p) where kept, else 0. The mask is a function of seed, update, sample,
+ * layer and the element's logical index: it is not stored, and backward is this op on the gradient.
  * Evaluation drops the op from the graph. */
 #include "ops/dropout.h"
 

@@ -12,7 +12,8 @@ static neap_error *infer(neap_graph *g, node_id id) {
     return infer_like_first(g, id);
 }
 
-/* ---- backward: dx = dy − exp(y) Σ dy -------------------------------------------------------------- */
+/* ---- backward: dx = dy − exp(y) Σ dy
+ * -------------------------------------------------------------- */
 
 static void backward_reference(const struct op_call *call) {
     const struct tensor *dy = &call->in[0], *y = &call->in[1];
@@ -40,18 +41,18 @@ const struct op_def op_log_softmax_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *gradient(struct autodiff *ad, node_id id) {
     neap_graph *g = autodiff_graph(ad);
     const value_id inputs[] = {autodiff_output_gradient(ad, id, 0), graph_node(g, id)->outputs[0]};
     node_id backward;
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_log_softmax_backward,
-                                                .inputs = inputs,
-                                                .n_inputs = 2,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_log_softmax_backward, .inputs = inputs, .n_inputs = 2, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

@@ -13,11 +13,12 @@ static void cost(const neap_graph *g, const struct node *node, struct op_cost *c
     int64_t kernel[2];
     int_list_sides(&a->kernel, 1, kernel);
     cost_elementwise(g, node, cost);
-    cost->flops = (double)shape_elements(node_output(g, node, 0)->shape) *
-                  (double)(kernel[0] * kernel[1]);
+    cost->flops =
+        (double)shape_elements(node_output(g, node, 0)->shape) * (double)(kernel[0] * kernel[1]);
 }
 
-/* ---- backward: dx = Σ dy over the windows whose largest value this place was -------------------- */
+/* ---- backward: dx = Σ dy over the windows whose largest value this place was --------------------
+ */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -26,8 +27,8 @@ static neap_error *backward_infer(neap_graph *g, node_id id) {
     return pool2d_backward_infer(g, id);
 }
 
-static double gradient_at(const struct pool2d_geometry *p, const struct op_call *call, int64_t image,
-                          int64_t h, int64_t w) {
+static double gradient_at(const struct pool2d_geometry *p, const struct op_call *call,
+                          int64_t image, int64_t h, int64_t w) {
     int64_t first[2], end[2];
     double sum = 0;
     pool2d_readers(p, 0, h, &first[0], &end[0]);
@@ -65,7 +66,8 @@ const struct op_def op_max_pool2d_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     TRY(pool2d_infer(g, id));

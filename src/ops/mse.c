@@ -1,5 +1,5 @@
-/* mse: loss = Σ_n mean (x − target)², the sum over the samples of the mean over a sample's elements:
- * divided by the number of samples it is PyTorch's MSELoss. */
+/* mse: loss = Σ_n mean (x − target)², the sum over the samples of the mean over a sample's
+ * elements: divided by the number of samples it is PyTorch's MSELoss. */
 #include "ops/autodiff.h"
 #include "ops/ops.h"
 
@@ -17,7 +17,8 @@ static double per_sample(struct shape shape) {
     return (double)(shape_elements(shape) / shape.dim[0]);
 }
 
-/* ---- backward: dx = 2 (x − target) dloss / elements of a sample ------------------------------------ */
+/* ---- backward: dx = 2 (x − target) dloss / elements of a sample
+ * ------------------------------------ */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -49,7 +50,8 @@ const struct op_def op_mse_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -67,12 +69,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
             continue;
         const value_id inputs[] = {in[i], in[1 - i], autodiff_output_gradient(ad, id, 0)};
         node_id backward;
-        TRY(autodiff_append(ad, id,
-                            &(struct backward_spec){.op = &op_mse_backward,
-                                                    .inputs = inputs,
-                                                    .n_inputs = 3,
-                                                    .n_outputs = 1},
-                            &backward));
+        TRY(autodiff_append(
+            ad, id,
+            &(struct backward_spec){
+                .op = &op_mse_backward, .inputs = inputs, .n_inputs = 3, .n_outputs = 1},
+            &backward));
         TRY(autodiff_give(ad, id, i, graph_node(g, backward)->outputs[0]));
     }
     return NULL;

@@ -10,12 +10,10 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
             continue;
         const value_id inputs[] = {dy, graph_node(g, id)->inputs[1 - i]};
         node_id backward;
-        TRY(autodiff_append(ad, id,
-                            &(struct backward_spec){.op = &op_mul,
-                                                    .inputs = inputs,
-                                                    .n_inputs = 2,
-                                                    .n_outputs = 1},
-                            &backward));
+        TRY(autodiff_append(
+            ad, id,
+            &(struct backward_spec){.op = &op_mul, .inputs = inputs, .n_inputs = 2, .n_outputs = 1},
+            &backward));
         TRY(autodiff_give(ad, id, i, graph_node(g, backward)->outputs[0]));
     }
     return NULL;

@@ -38,13 +38,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
         inner.begin.at[d] = int_list_at(&a->before, d, 0);
         inner.end.at[d] = inner.begin.at[d] + input.dim[d];
     }
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_slice,
-                                                .attrs = &inner,
-                                                .inputs = &dy,
-                                                .n_inputs = 1,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_slice, .attrs = &inner, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

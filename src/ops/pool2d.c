@@ -25,9 +25,8 @@ static int64_t output_size(const struct pool2d_geometry *p, int axis, bool ceil_
 
 struct pool2d_geometry pool2d_geometry_of(const struct pool2d_attrs *attrs, struct shape image,
                                           bool backward) {
-    struct pool2d_geometry p = {.batch = image.dim[0],
-                                .channels = image.dim[1],
-                                .input = {image.dim[2], image.dim[3]}};
+    struct pool2d_geometry p = {
+        .batch = image.dim[0], .channels = image.dim[1], .input = {image.dim[2], image.dim[3]}};
     int_list_sides(&attrs->kernel, 0, p.kernel);
     int_list_sides(&attrs->padding, 0, p.padding);
     for (int i = 0; i < 2; i++)

@@ -41,7 +41,8 @@ static int64_t input_place(const struct halves *h, struct shape input, int64_t k
     return index_place(input, a);
 }
 
-/* ---- backward: dx = scale dy, over the axes --------------------------------------------------------- */
+/* ---- backward: dx = scale dy, over the axes
+ * --------------------------------------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -79,7 +80,8 @@ const struct op_def op_reduce_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -115,13 +117,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     a.keep = false;
     a.dims = int_list_of_shape(input);
     a.scale = factor(graph_node(g, id)->op, &h);
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_reduce_backward,
-                                                .attrs = &a,
-                                                .inputs = &dy,
-                                                .n_inputs = 1,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_reduce_backward, .attrs = &a, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

@@ -41,7 +41,8 @@ static void reference(const struct op_call *call) {
         tensor_set(&call->out[0], i, tensor_get(&call->in[0], i));
 }
 
-/* ---- reshape ------------------------------------------------------------------------------------- */
+/* ---- reshape
+ * ------------------------------------------------------------------------------------- */
 
 static neap_error *reshape_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -87,7 +88,8 @@ const struct op_def op_reshape = {
     .reference = reference,
 };
 
-/* ---- flatten ------------------------------------------------------------------------------------- */
+/* ---- flatten
+ * ------------------------------------------------------------------------------------- */
 
 static neap_error *flatten_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);

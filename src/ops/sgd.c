@@ -31,7 +31,8 @@ static void reference(const struct op_call *call) {
     const struct tensor *gradient = is_input ? &call->in[0] : &call->up[call->n_up - 1];
     for (int64_t i = 0; i < shape_elements(w->shape); i++) {
         double weight = tensor_get(w, i);
-        double g = tensor_get(gradient, i) * call->params->gradient_scale + a->weight_decay * weight;
+        double g =
+            tensor_get(gradient, i) * call->params->gradient_scale + a->weight_decay * weight;
         if (a->momentum != 0) {
             double velocity = a->momentum * tensor_get(v, i) + g;
             tensor_set(v, i, velocity);

@@ -37,7 +37,8 @@ static int64_t input_place(const struct slice_geometry *s, int64_t at) {
     return index_place(s->input, index);
 }
 
-/* ---- backward: dy where it was taken from, zeros elsewhere --------------------------------------- */
+/* ---- backward: dy where it was taken from, zeros elsewhere
+ * --------------------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -74,7 +75,8 @@ const struct op_def op_slice_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -93,13 +95,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     value_id dy = autodiff_output_gradient(ad, id, 0);
     node_id backward;
     a.dims = int_list_of_shape(node_input(g, graph_node(g, id), 0)->shape);
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_slice_backward,
-                                                .attrs = &a,
-                                                .inputs = &dy,
-                                                .n_inputs = 1,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_slice_backward, .attrs = &a, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

@@ -4,7 +4,8 @@
 #include "ops/autodiff.h"
 #include "ops/ops.h"
 
-/* ---- backward: dx = y (dy − Σ dy y) -------------------------------------------------------------- */
+/* ---- backward: dx = y (dy − Σ dy y)
+ * -------------------------------------------------------------- */
 
 static void backward_reference(const struct op_call *call) {
     const struct tensor *dy = &call->in[0], *y = &call->in[1];
@@ -40,18 +41,18 @@ const struct op_def op_softmax_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *gradient(struct autodiff *ad, node_id id) {
     neap_graph *g = autodiff_graph(ad);
     const value_id inputs[] = {autodiff_output_gradient(ad, id, 0), graph_node(g, id)->outputs[0]};
     node_id backward;
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_softmax_backward,
-                                                .inputs = inputs,
-                                                .n_inputs = 2,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_softmax_backward, .inputs = inputs, .n_inputs = 2, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

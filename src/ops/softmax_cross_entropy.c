@@ -38,7 +38,8 @@ static int64_t label_of(const struct op_call *call, int64_t n) {
     return label;
 }
 
-/* ---- backward: dlogits = (softmax − onehot) dloss -------------------------------------------------- */
+/* ---- backward: dlogits = (softmax − onehot) dloss
+ * -------------------------------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -78,7 +79,8 @@ const struct op_def op_softmax_cross_entropy_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -----------------------------------------------------------------------------------
+ */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -107,8 +109,7 @@ static void reference(const struct op_call *call) {
     for (int64_t n = 0; n < logits->shape.dim[0]; n++) {
         double most, sum;
         row_sum(logits, n, &most, &sum);
-        loss += log(sum) + most -
-                tensor_get(logits, n * logits->shape.dim[1] + label_of(call, n));
+        loss += log(sum) + most - tensor_get(logits, n * logits->shape.dim[1] + label_of(call, n));
     }
     tensor_set(&call->out[0], 0, loss);
 }

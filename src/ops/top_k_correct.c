@@ -1,5 +1,6 @@
 /* top_k_correct: how many rows have their label's logit among the k largest. Of equal logits the
- * ones before the label come first; a label whose logit is NaN is wrong, any other NaN is larger. */
+ * ones before the label come first; a label whose logit is NaN is wrong, any other NaN is larger.
+ */
 #include "ops/top_k_correct.h"
 
 #include <assert.h>

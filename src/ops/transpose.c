@@ -37,13 +37,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     node_id backward;
     for (int d = 0; d < a->order.n; d++)
         inverse.order.at[a->order.at[d]] = d;
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_transpose,
-                                                .attrs = &inverse,
-                                                .inputs = &dy,
-                                                .n_inputs = 1,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_transpose, .attrs = &inverse, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

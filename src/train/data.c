@@ -76,14 +76,16 @@ int64_t run_data_bytes(const struct run_data *data, const struct neap_options *o
     return bytes;
 }
 
-neap_error *run_data_start(struct run_data *data, const struct neap_options *o) {
-    if (data->train) {
-        struct loader_options options = loader_options_of(data->train, o, true);
-        TRY(loader_create(&options, &data->train_loader));
-    }
-    if (data->eval) {
-        struct loader_options options = loader_options_of(data->eval, o, false);
-        TRY(loader_create(&options, &data->eval_loader));
+neap_error *run_data_start(struct run_data *data, const struct neap_options *o,
+                           const struct affinity *processors) {
+    const struct source *const sources[] = {data->train, data->eval};
+    struct loader **const loaders[] = {&data->train_loader, &data->eval_loader};
+    for (int i = 0; i < 2; i++) {
+        if (!sources[i])
+            continue;
+        struct loader_options options = loader_options_of(sources[i], o, i == 0);
+        options.processors = *processors;
+        TRY(loader_create(&options, loaders[i]));
     }
     return NULL;
 }

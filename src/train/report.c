@@ -6,7 +6,7 @@
 #include "ops/ops.h"
 #include "train/session.h"
 
-const char *bytes_text(int64_t bytes, char buffer[24]) {
+const char *report_bytes(int64_t bytes, char buffer[24]) {
     if (bytes >= (int64_t)1 << 30)
         snprintf(buffer, 24, "%.2f GiB", (double)bytes / (1 << 30));
     else
@@ -62,12 +62,12 @@ static neap_error *describe_peak(struct neap_plan *s, const char **out) {
         if (!bytes[k])
             continue;
         length += snprintf(text + length, sizeof text - (size_t)length, "%s%s %s", separator,
-                           value_kind_name((enum value_kind)k), bytes_text(bytes[k], size));
+                           value_kind_name((enum value_kind)k), report_bytes(bytes[k], size));
         separator = ", ";
     }
     const struct persistent_bytes *p = &c->persistent;
     snprintf(text + length, sizeof text - (size_t)length, "%sweights and state %s", separator,
-             bytes_text(p->weights + p->gradients + p->optimizer + p->buffers, size));
+             report_bytes(p->weights + p->gradients + p->optimizer + p->buffers, size));
     return pool_string(&s->pool, text, out);
 }
 

@@ -132,17 +132,22 @@ static void choose_gradients(struct neap_plan *s) {
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
+static struct compile_options compile_options_at(const struct neap_plan *s, int64_t batch,
+                                                 bool training, const neap_graph *fixed) {
+    return (struct compile_options){.model = s->model,
+                                    .batch = batch,
+                                    .training = training,
+                                    .update = s->update,
+                                    .input_gradient = s->options.input_gradient,
+                                    .seed = 1 / (double)session_window(s),
+                                    .device = s->device,
+                                    .fixed = fixed,
+                                    .measured_costs = s->options.cost == NEAP_COST_MEASURED};
+}
+
 static neap_error *compile_at(const struct neap_plan *s, int64_t batch, bool training,
                               const neap_graph *fixed, struct compiled **out) {
-    struct compile_options o = {.model = s->model,
-                                .batch = batch,
-                                .training = training,
-                                .update = s->update,
-                                .input_gradient = s->options.input_gradient,
-                                .seed = 1 / (double)session_window(s),
-                                .device = s->device,
-                                .fixed = fixed,
-                                .measured_costs = s->options.cost == NEAP_COST_MEASURED};
+    const struct compile_options o = compile_options_at(s, batch, training, fixed);
     return compile(&o, out);
 }
 
@@ -267,11 +272,11 @@ static neap_error *refuse_budget(struct neap_plan *s) {
     const char *flag = r->budget_is_arena ? "--arena" : "-m";
     long long mib = (long long)((r->smallest_budget_bytes + (1 << 20) - 1) >> 20);
     int64_t sliced = micro_size(&s->options) > 1 ? sliced_least(s) : -1;
-    bytes_text(r->smallest_budget_bytes, least);
+    report_bytes(r->smallest_budget_bytes, least);
     if (sliced >= 0) {
         char text[24];
         snprintf(sliced_text, sizeof sliced_text, " (whole batch) or %s (micro-batch 1)",
-                 bytes_text(sliced, text));
+                 report_bytes(sliced, text));
     }
     char slicing[96] = "";
     if (sliced >= 0 && sliced <= r->budget_bytes)
@@ -282,7 +287,7 @@ static neap_error *refuse_budget(struct neap_plan *s) {
                       "  least possible is %s%s\n"
                       "  at the worst moment: %s\n"
                       "  would fit:  %s %lldM%s",
-                      r->model, (long long)r->batch, bytes_text(r->budget_bytes, budget), least,
+                      r->model, (long long)r->batch, report_bytes(r->budget_bytes, budget), least,
                       sliced_text, r->worst_moment, flag, mib, slicing);
 }
 
@@ -297,12 +302,19 @@ static neap_error *plan_step(struct neap_plan *s) {
     return find_smallest(s);
 }
 
-static neap_error *build(struct neap_plan *s, const struct session_request *r) {
+/* What compiling needs. */
+static neap_error *open_parts(struct neap_plan *s, const struct session_request *r) {
     TRY(check_options(&s->options));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     choose_gradients(s);
     TRY(open_model(r, &s->model));
-    TRY(device_open(s->options.device, s->options.threads, &s->device));
+    s->device = r->device;
+    s->owns_device = !r->device;
+    return s->owns_device ? device_open(s->options.device, s->options.threads, &s->device) : NULL;
+}
+
+static neap_error *build(struct neap_plan *s, const struct session_request *r) {
+    TRY(open_parts(s, r));
     s->host_bytes = r->host_bytes >= 0 ? r->host_bytes : queue_bytes(s);
     s->evaluation = r->evaluation;
     TRY(compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
@@ -340,10 +352,32 @@ void neap_plan_free(neap_plan *s) {
         compiled_free(s->step);
     compiled_free(s->whole);
     graph_free(s->model);
-    device_close(s->device);
+    if (s->owns_device)
+        device_close(s->device);
     free(s->layers);
     pool_free(&s->pool);
     free(s);
+}
+
+neap_error *session_dump(const struct neap_options *options,
+                         bool (*on_stage)(void *user, const char *stage, const neap_graph *g),
+                         void *user) {
+    struct neap_plan *s;
+    struct compiled *c;
+    TRY(memory_alloc(1, sizeof *s, &s));
+    s->options = *options;
+    neap_error *error = open_parts(s, &(struct session_request){.options = options});
+    if (!error) {
+        struct compile_options o =
+            compile_options_at(s, micro_size(options), true, NULL);
+        o.on_stage = on_stage;
+        o.user = user;
+        error = compile(&o, &c);
+    }
+    if (!error)
+        compiled_free(c);
+    neap_plan_free(s);
+    return error;
 }
 
 neap_error *session_compile(struct neap_plan *s, int64_t batch, bool training,

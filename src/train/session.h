@@ -11,6 +11,7 @@ struct neap_plan {
     struct pool pool; /* the report's strings */
     struct neap_options options;
     struct device *device;
+    bool owns_device;
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
@@ -30,12 +31,20 @@ struct session_request {
     const struct neap_options *options;
     int64_t channels, image_size, num_classes; /* of the data; 0: the model's own */
     int64_t host_bytes;                        /* loader and data; < 0: a loader's queue alone */
+    struct device *device; /* to run on, borrowed; NULL: opened as the options say */
     bool evaluation;  /* forward alone, without gradients or optimizer */
     bool allow_unfit; /* a plan that does not fit is not an error */
 };
 
 /* On NEAP_ERROR_BUDGET *out is there nonetheless. */
 MUST_USE neap_error *session_create(const struct session_request *request, struct neap_plan **out);
+
+/* Compiles what the options name, without planning it, and calls on_stage with every stage's graph
+ * until it says false. */
+MUST_USE neap_error *session_dump(const struct neap_options *options,
+                                  bool (*on_stage)(void *user, const char *stage,
+                                                   const neap_graph *g),
+                                  void *user);
 
 /* The same network at another number of samples, for training or evaluation, in the layouts of the
  * session's store, planned within its arena. */
@@ -65,6 +74,6 @@ MUST_USE neap_error *session_model_shape(const struct neap_options *options, int
 /* report.c: fills session->report from the plans. */
 MUST_USE neap_error *session_report(struct neap_plan *session);
 /* "512.0 MiB" or "1.3 GiB", into buffer[24]; returns it. */
-const char *bytes_text(int64_t bytes, char buffer[24]);
+const char *report_bytes(int64_t bytes, char buffer[24]);
 
 #endif

@@ -91,8 +91,11 @@ static neap_error *after_step(void *user, size_t s) {
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-static neap_error *open_side(struct side *side, const struct neap_options *o) {
-    TRY(session_create(&(struct session_request){.options = o, .host_bytes = 0}, &side->session));
+static neap_error *open_side(struct side *side, const struct neap_options *o,
+                             struct device *device) {
+    TRY(session_create(
+        &(struct session_request){.options = o, .host_bytes = 0, .device = device},
+        &side->session));
     TRY(engine_create(&(struct engine_request){.session = side->session}, &side->engine));
     side->program = side->engine->programs[0].program;
     side->probe = (struct program_probe){before_step, after_step, side};
@@ -254,8 +257,8 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     all.recompute = "none";
     all.recompute_layers = NULL;
     all.memory = all.arena = (struct neap_size){0};
-    TRY(open_side(&v->plan, options));
-    TRY(open_side(&v->all, &all));
+    TRY(open_side(&v->plan, options, NULL));
+    TRY(open_side(&v->all, &all, v->plan.session->device));
     session_sample_shape(v->all.session->model, shape, &classes);
     size_t batch = (size_t)options->batch;
     TRY(memory_alloc(batch * (size_t)(shape[0] * shape[1] * shape[2]), sizeof *v->images,

@@ -1,6 +1,7 @@
 /* Problems in words: see problem.h. */
 #include "support/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "ops/reduce.h"
 #include "pass/pass.h"
 
-/* ---- parsing ------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ------------------------------------------------------------------------------------- */
 
 /* "2x3x4" or "scalar"; where it ends to *end. */
 static bool parse_shape(const char *text, struct shape *out, const char **end) {
@@ -44,8 +46,8 @@ static neap_error *parse_tensor(const char *word, struct problem_tensor *out) {
     }
     if (!parse_shape(at, &out->shape, &at))
         return error_make(NEAP_ERROR_USAGE, "'%s' is no tensor", word);
-    if (*at == '+') {
-        out->positive = true;
+    if (*at == '+' || *at == '!') {
+        *(*at == '+' ? &out->positive : &out->special) = true;
     } else if (*at == '<') {
         out->dtype = DTYPE_I32;
         out->below = atoll(at + 1);
@@ -118,7 +120,8 @@ neap_error *problem_parse(const char *line, struct problem *out) {
     return NULL;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------- */
+/* ---- graphs
+ * -------------------------------------------------------------------------------------- */
 
 static enum value_kind kind_of(const struct problem *p, uint32_t i) {
     if (p->tensors[i].absent)
@@ -176,13 +179,11 @@ neap_error *problem_add_loss(neap_graph *g, value_id *loss) {
     value_id operands[2] = {graph_node(g, g->n_nodes - 1)->outputs[0]};
     const struct value *y = graph_value(g, operands[0]);
     node_id node;
-    TRY(graph_add_value(g,
-                        &(struct value_spec){.name = "c",
-                                             .kind = VALUE_INPUT,
-                                             .dtype = y->dtype,
-                                             .shape = y->shape,
-                                             .of = ID_NONE},
-                        &operands[1]));
+    TRY(graph_add_value(
+        g,
+        &(struct value_spec){
+            .name = "c", .kind = VALUE_INPUT, .dtype = y->dtype, .shape = y->shape, .of = ID_NONE},
+        &operands[1]));
     struct node_spec mul = {.op = &op_mul,
                             .name = "weighted",
                             .inputs = operands,
@@ -201,7 +202,8 @@ neap_error *problem_add_loss(neap_graph *g, value_id *loss) {
     return NULL;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ------------------------------------------------------------------------------------- */
 
 void problem_fill(const struct problem_tensor *spec, bool integers, uint64_t stream,
                   const struct tensor *t) {
@@ -216,6 +218,8 @@ void problem_fill(const struct problem_tensor *spec, bool integers, uint64_t str
             number = spec->positive ? 1 + block.word[2] % 3 : (double)(block.word[2] % 7) - 3;
         else if (spec->positive)
             number = 1 + number / 2;
+        if (spec->special && block.word[3] % 8 == 0)
+            number = (const double[]){NAN, INFINITY, -INFINITY}[block.word[3] / 8 % 3];
         tensor_set(t, i, number);
     }
 }

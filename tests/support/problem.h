@@ -4,8 +4,8 @@
  *   op and its attributes     | inputs, updates   | options
  *
  * A tensor is its dimensions or `scalar`, `-` where an optional one is absent. Before it `u:` says
- * that the node updates it; behind it `+` asks for positive values, `<10` for labels below 10,
- * `:bit` and `:f64` for that dtype. Options:
+ * that the node updates it; behind it `+` asks for positive values, `!` for NaN and infinities
+ * among them, `<10` for labels below 10, `:bit` and `:f64` for that dtype. Options:
  *
  *   exact        kernels must agree to the last bit, on small integers
  *   fast         a kernel other than the reference must take it
@@ -27,7 +27,7 @@ struct problem_tensor {
     struct shape shape;
     enum dtype dtype; /* F32: a number, of the dtype that the graph is built with */
     int64_t below;    /* labels */
-    bool positive, update, absent;
+    bool positive, special, update, absent;
 };
 
 struct problem {
@@ -42,12 +42,14 @@ struct problem {
 
 MUST_USE neap_error *problem_parse(const char *line, struct problem *out);
 
-/* The op alone, its numbers in `real`: value i is tensor i. What can have a gradient is a parameter. */
+/* The op alone, its numbers in `real`: value i is tensor i. What can have a gradient is a
+ * parameter. */
 MUST_USE neap_error *problem_graph(const struct problem *p, enum dtype real, neap_graph **out);
 /* Appends loss = Σ y c, with an input "c" for the constants. */
 MUST_USE neap_error *problem_add_loss(neap_graph *g, value_id *loss);
 
-/* Numbers in [−1, 1), or small integers; labels and bits. Distinct streams for distinct `stream`s. */
+/* Numbers in [−1, 1), or small integers; labels and bits. Distinct streams for distinct `stream`s.
+ */
 void problem_fill(const struct problem_tensor *spec, bool integers, uint64_t stream,
                   const struct tensor *t);
 

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <omp.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "backend/cpu/dnn.h"
 #include "backend/reference.h"
@@ -22,21 +22,33 @@ const struct kernel *const cpu_kernels[] = {
     NULL,
 };
 
-/* Processors that this process may run on. */
-static int available_processors(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+/* Every thread stays on a processor of its own: woken where another already waits for it at a
+ * barrier, a worker would get no time there for a whole scheduler slice. */
+static void pin_threads(const struct device *device) {
+    if (device->threads > device->processors.n)
+        return;
+#pragma omp parallel num_threads(device->threads)
+    affinity_pin(&device->processors, omp_get_thread_num());
+}
+
+static void unpin_threads(const struct device *device) {
+#pragma omp parallel num_threads(device->threads)
+    affinity_set(&device->processors);
 }
 
 static neap_error *open_device(struct device *device) {
+    device->processors = affinity_get();
     if (device->threads <= 0)
-        device->threads = available_processors();
+        device->threads = device->processors.n ? device->processors.n : 1;
     omp_set_dynamic(0);
     omp_set_num_threads(device->threads);
-    return dnn_open(&device->state);
+    TRY(dnn_open(&device->state));
+    pin_threads(device);
+    return NULL;
 }
 
 static void close_device(struct device *device) {
+    unpin_threads(device);
     dnn_close(device->state);
 }
 
@@ -44,8 +56,7 @@ static neap_error *alloc(struct device *device, size_t bytes, void **out) {
     (void)device;
     if (!bytes)
         bytes = 1;
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return error_make(NEAP_ERROR_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
     madvise(memory, bytes, MADV_HUGEPAGE); /* advice: refused on some kernels, which is fine */
@@ -60,6 +71,50 @@ static void free_memory(struct device *device, void *memory, size_t bytes) {
         munmap(memory, bytes ? bytes : 1);
 }
 
+/* ---- what a report about a problem should carry ---------------------------------------------- */
+
+static void describe_processor(FILE *file) {
+    FILE *cpuinfo = fopen("/proc/cpuinfo", "r");
+    char line[256], *colon;
+    while (cpuinfo && fgets(line, sizeof line, cpuinfo))
+        if (!strncmp(line, "model name", 10) && (colon = strchr(line, ':'))) {
+            fprintf(file, "processor: %s", colon + 1 + strspn(colon + 1, " "));
+            break;
+        }
+    if (cpuinfo)
+        fclose(cpuinfo);
+    fprintf(file, "processors: %d of %ld\n", affinity_get().n, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* X(name): what decides which kernels there are. */
+#define INSTRUCTION_SETS(X)                                                                        \
+    X("sse4.2")                                                                                    \
+    X("avx")                                                                                       \
+    X("avx2")                                                                                      \
+    X("fma")                                                                                       \
+    X("avx512f")                                                                                   \
+    X("avx512bw")                                                                                  \
+    X("avx512vnni")                                                                                \
+    X("avx512bf16")
+
+static void describe_instruction_sets(FILE *file) {
+    fputs("instruction sets:", file);
+#define X(name)                                                                                    \
+    if (__builtin_cpu_supports(name))                                                              \
+        fputs(" " name, file);
+    INSTRUCTION_SETS(X)
+#undef X
+    fputc('\n', file);
+}
+
+static void describe(FILE *file) {
+    char version[32];
+    describe_processor(file);
+    describe_instruction_sets(file);
+    fprintf(file, "threads: %d\n", omp_get_max_threads());
+    fprintf(file, "library: %s\n", dnn_version(version));
+}
+
 const struct backend backend_cpu = {
     .name = "cpu",
     .summary = "oneDNN and own vector kernels on all processors",
@@ -69,4 +124,5 @@ const struct backend backend_cpu = {
     .alloc = alloc,
     .free = free_memory,
     .runs = true,
+    .describe = describe,
 };

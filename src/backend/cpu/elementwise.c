@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/cpu/parallel.h"
 #include "base/simd.h"
 
 static const bool is_other_float[N_DTYPES] = {
@@ -84,4 +85,18 @@ SIMD void mask_of_positive(const float *x, int64_t n, uint8_t *bits) {
             byte |= (uint8_t)((x[i + k] > 0) << k);
         bits[i / 8] = byte;
     }
+}
+
+struct mask_job {
+    const float *x;
+    uint8_t *bits;
+};
+
+static void mask_range(const void *context, int64_t begin, int64_t end) {
+    const struct mask_job *job = context;
+    mask_of_positive(job->x + begin, end - begin, job->bits + begin / 8);
+}
+
+void elementwise_mask(const float *x, int64_t n, uint8_t *bits) {
+    parallel_for(n, ELEMENTWISE_GRAIN, mask_range, &(struct mask_job){x, bits});
 }

@@ -1,0 +1,78 @@
+/* The public face of a plan: made, reported and saved; and the compiler's stages without one. */
+#include <string.h>
+
+#include "fmt/plan_json.h"
+#include "train/layers.h"
+#include "train/session.h"
+
+neap_error *neap_plan_create(const struct neap_options *options, neap_plan **out) {
+    const struct session_request request = {.options = options, .host_bytes = -1};
+    neap_error *error = session_create(&request, out);
+    if (*out)
+        error = error_first(error, layers_list(*out));
+    return error;
+}
+
+const struct neap_plan_report *neap_plan_get_report(const neap_plan *plan) {
+    return &plan->report;
+}
+
+size_t neap_plan_layers(const neap_plan *plan, const struct neap_layer **layers) {
+    *layers = plan->layers;
+    return plan->n_layers;
+}
+
+neap_error *neap_plan_save(const neap_plan *plan, const char *path) {
+    const struct compiled *c = plan->step;
+    const struct plan_json json = {.model = plan->report.model,
+                                   .batch = plan->report.batch,
+                                   .micro_batch = plan->report.micro_batch,
+                                   .micro_batches = plan->report.micro_batches,
+                                   .alignment_bytes = ALIGNMENT_BYTES,
+                                   .arena_bytes = plan->plan.arena_bytes,
+                                   .live_peak_bytes = plan->plan.measure.peak_bytes,
+                                   .g = c->g,
+                                   .problem = &c->problem,
+                                   .node_of_op = c->node_of_op,
+                                   .value_of_plan = c->value_of_plan,
+                                   .schedule = &plan->plan.schedule,
+                                   .lives = &plan->plan.lives};
+    return plan_json_save(&json, path);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+const char *neap_stage_at(size_t index) {
+    return compile_stage(index);
+}
+
+static neap_error *check_stage(const char *stage) {
+    char names[256] = "";
+    for (size_t i = 0; compile_stage(i); i++) {
+        if (!strcmp(compile_stage(i), stage))
+            return NULL;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", compile_stage(i));
+    }
+    return error_make(NEAP_ERROR_USAGE, "unknown stage '%s': there are %s", stage, names);
+}
+
+struct dump {
+    const char *stage;
+    FILE *file;
+    neap_error *error;
+};
+
+static bool dump_stage(void *user, const char *stage, const neap_graph *g) {
+    struct dump *dump = user;
+    if (strcmp(stage, dump->stage))
+        return true;
+    dump->error = graph_write_text(g, dump->file);
+    return false;
+}
+
+neap_error *neap_stage_dump(const struct neap_options *options, const char *stage, FILE *file) {
+    struct dump dump = {stage, file, NULL};
+    TRY(check_stage(stage));
+    return error_first(session_dump(options, dump_stage, &dump), dump.error);
+}
