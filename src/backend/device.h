@@ -3,7 +3,6 @@
 #define NEAP_BACKEND_DEVICE_H
 
 #include "backend/kernel.h"
-#include "base/affinity.h"
 
 struct backend {
     const char *name, *summary;
@@ -21,8 +20,7 @@ struct backend {
 struct device {
     const struct backend *backend;
     int threads;
-    struct affinity processors; /* of the thread that opened it, before it was pinned */
-    void *state;                /* the backend's own */
+    void *state; /* the backend's own */
 };
 
 /* NULL past the last. */

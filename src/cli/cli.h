@@ -57,6 +57,9 @@ int command_datasets(struct settings *settings);
 int command_env(struct settings *settings);
 int command_help(struct settings *settings);
 
+/* Starts the program over with settings that suit it, unless the user chose (threads.c). */
+void threads_wait_briefly(char **argv);
+
 /* What 'neap help' prints. */
 void help_overview(FILE *file);
 

@@ -53,6 +53,7 @@ static int run(const struct command *command, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    threads_wait_briefly(argv);
     if (argc < 2) {
         help_overview(stderr);
         return NEAP_ERROR_USAGE;

@@ -161,7 +161,6 @@ static bool has_work(const struct loader *loader) {
 
 static void *run_worker(void *argument) {
     struct loader *loader = argument;
-    affinity_set(&loader->options.processors);
     pthread_mutex_lock(&loader->lock);
     while (!loader->quit) {
         if (!has_work(loader)) {

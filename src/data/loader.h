@@ -6,7 +6,6 @@
 #ifndef NEAP_DATA_LOADER_H
 #define NEAP_DATA_LOADER_H
 
-#include "base/affinity.h"
 #include "data/source.h"
 
 struct loader_options {
@@ -16,7 +15,6 @@ struct loader_options {
     bool shuffle;
     bool drop_last; /* leaves out the last batch where it is not whole */
     int n_threads;  /* 0: batches are read when they are asked for */
-    struct affinity processors; /* for the threads; n 0: the creator's */
     int depth;      /* batches in memory, the one being used included; 0: 2 (without threads: 1) */
 };
 

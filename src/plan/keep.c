@@ -57,6 +57,23 @@ static neap_error *run(struct build *b, uint32_t o) {
     return plan_schedule_push(b->schedule, o);
 }
 
+/* What is remembered past the border: not what was dropped, and nothing that an op may make again
+ * and nobody behind the border reads by itself. NULL: out of memory. */
+static bool *drop_to_kept(const struct plan_problem *p, uint32_t border, const bool *drop) {
+    bool *kept = calloc(p->n_values + 1, sizeof *kept);
+    if (!kept)
+        return NULL;
+    for (uint32_t o = border; o < p->n_ops; o++)
+        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++)
+            kept[p->ids[p->ops[o].inputs.first + i]] = true;
+    for (uint32_t o = 0; o < p->n_ops; o++)
+        for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
+            uint32_t v = p->ids[p->ops[o].outputs.first + i];
+            kept[v] = (kept[v] || plan_op_once(&p->ops[o])) && !drop[v];
+        }
+    return kept;
+}
+
 neap_error *plan_schedule_dropping(const struct plan_problem *problem, const bool *drop,
                                    struct plan_schedule *schedule) {
     struct build b = {.problem = problem, .schedule = schedule};
@@ -64,11 +81,15 @@ neap_error *plan_schedule_dropping(const struct plan_problem *problem, const boo
     neap_error *error = NULL;
     schedule->n = 0;
     TRY(memory_alloc(problem->n_values, sizeof *b.live, &b.live));
+    bool *kept = drop_to_kept(problem, border, drop);
+    if (!kept)
+        error = error_memory(problem->n_values);
     for (uint32_t o = 0; o < problem->n_ops && !error; o++) {
         for (uint32_t v = 0; o == border && v < problem->n_values; v++)
-            b.live[v] = b.live[v] && !drop[v];
+            b.live[v] = b.live[v] && kept[v];
         error = run(&b, o);
     }
+    free(kept);
     free(b.live);
     return error;
 }

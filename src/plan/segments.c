@@ -39,6 +39,15 @@ static neap_error *last_reads(const struct plan_problem *p, uint32_t border, uin
     return NULL;
 }
 
+/* The one that counts of those that cross the cut behind op o. */
+static uint32_t crossing_tensor(const struct plan_problem *p, const struct cuts *cuts,
+                                const uint32_t *last, uint32_t o) {
+    uint32_t v = 0;
+    while (!(counts(p, cuts, v) && p->values[v].producer <= o && last[v] > o))
+        v++;
+    return v;
+}
+
 static neap_error *find_cuts(const struct plan_problem *p, struct cuts *cuts) {
     uint32_t *last = NULL;
     int64_t *crossing = NULL, largest = 0;
@@ -62,13 +71,16 @@ static neap_error *find_cuts(const struct plan_problem *p, struct cuts *cuts) {
         crossing[last[v]]--;
     }
     int64_t live = 0;
+    uint32_t previous = PLAN_NONE;
     for (uint32_t o = 0; o + 1 < cuts->border; o++) {
         live += crossing[o];
-        bool same = cuts->n && !crossing[o]; /* an op beside the tensor: the cut is the same one */
-        if (live == 1 && !same)
-            cuts->after[cuts->n++] = o;
-        else if (live == 1)
-            cuts->after[cuts->n - 1] = o;
+        if (live != 1)
+            continue;
+        uint32_t tensor = crossing_tensor(p, cuts, last, o);
+        if (tensor != previous) /* else an op beside the tensor: the cut is the same one */
+            cuts->n++;
+        cuts->after[cuts->n - 1] = o;
+        previous = tensor;
     }
 done:
     free(last);

@@ -76,15 +76,13 @@ int64_t run_data_bytes(const struct run_data *data, const struct neap_options *o
     return bytes;
 }
 
-neap_error *run_data_start(struct run_data *data, const struct neap_options *o,
-                           const struct affinity *processors) {
+neap_error *run_data_start(struct run_data *data, const struct neap_options *o) {
     const struct source *const sources[] = {data->train, data->eval};
     struct loader **const loaders[] = {&data->train_loader, &data->eval_loader};
     for (int i = 0; i < 2; i++) {
         if (!sources[i])
             continue;
         struct loader_options options = loader_options_of(sources[i], o, i == 0);
-        options.processors = *processors;
         TRY(loader_create(&options, loaders[i]));
     }
     return NULL;

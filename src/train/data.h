@@ -17,9 +17,7 @@ MUST_USE neap_error *run_data_open(const struct neap_options *options, bool trai
 MUST_USE neap_error *run_data_check(const struct run_data *data, const neap_graph *model);
 /* Host memory: the sources' and the loaders' queues. */
 int64_t run_data_bytes(const struct run_data *data, const struct neap_options *options);
-/* Loaders, on any of the processors. */
-MUST_USE neap_error *run_data_start(struct run_data *data, const struct neap_options *options,
-                                    const struct affinity *processors);
+MUST_USE neap_error *run_data_start(struct run_data *data, const struct neap_options *options);
 void run_data_close(struct run_data *data);
 
 #endif

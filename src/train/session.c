@@ -231,6 +231,8 @@ static neap_error *find_smallest(struct neap_plan *s) {
     o.recompute_layers = NULL;
     TRY(solve(s->step, &o, 0, &least));
     int64_t floor = plan_floor(&s->step->problem);
+    if (s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes)
+        least.arena_bytes = s->plan.arena_bytes;
     s->report.arena_lower_bound_bytes = floor;
     s->report.smallest_proven = least.arena_bytes == floor;
     s->report.smallest_budget_bytes =

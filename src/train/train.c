@@ -108,7 +108,7 @@ static neap_error *allocate(struct run *r) {
     TRY(engine_create(&request, &r->engine));
     if (r->options->pretrained)
         TRY(weights_load(r->engine->store, r->options->pretrained));
-    return run_data_start(&r->data, r->options, &r->session->device->processors);
+    return run_data_start(&r->data, r->options);
 }
 
 /* ---- an epoch -------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
+#include "support/storage.h"
 
 enum { MAX_TENSORS = 16 };
 
@@ -31,52 +32,6 @@ static const value_id *ids_of(const struct node *node, enum role role, uint32_t 
     const value_id *const ids[] = {node->inputs, node->outputs, node->updates};
     *n = counts[role];
     return ids[role];
-}
-
-/* ---- storage in a layout
- * ------------------------------------------------------------------------- */
-
-/* 64-byte aligned and not a byte more than the value has, so that a sanitizer sees overruns. */
-static neap_error *storage_alloc(const struct value *value, unsigned char filler, void **out) {
-    size_t bytes = (size_t)value_bytes(value);
-    if (posix_memalign(out, 64, bytes ? bytes : 1))
-        return error_memory(bytes);
-    memset(*out, filler, bytes);
-    return NULL;
-}
-
-/* Storage as a flat tensor, padding and all. */
-static struct tensor flat(const struct value *value, void *data) {
-    int64_t n = layout_elements(value->layout, value->shape);
-    return (struct tensor){data, value->dtype, shape_of(1, &n)};
-}
-
-static int64_t place(const struct value *value, int64_t at) {
-    int64_t index[MAX_RANK];
-    for (int d = value->shape.rank - 1; d >= 0; d--) {
-        index[d] = at % value->shape.dim[d];
-        at /= value->shape.dim[d];
-    }
-    return layout_offset(value->layout, value->shape, index);
-}
-
-static void pack(const struct value *value, const struct tensor *from, void *data) {
-    struct tensor to = flat(value, data);
-    memset(data, 0, (size_t)value_bytes(value));
-    for (int64_t i = 0; i < shape_elements(value->shape); i++)
-        tensor_set(&to, place(value, i), tensor_get(from, i));
-}
-
-static bool is_padding_zero(const struct value *value, void *data) {
-    struct tensor t = flat(value, data);
-    int64_t n = t.shape.dim[0];
-    bool zero = true, *used = calloc((size_t)n + 1, 1);
-    for (int64_t i = 0; used && i < shape_elements(value->shape); i++)
-        used[place(value, i)] = true;
-    for (int64_t i = 0; used && i < n; i++)
-        zero = zero && (used[i] || tensor_get(&t, i) == 0);
-    free(used);
-    return zero;
 }
 
 /* ---- one node with layouts
@@ -198,23 +153,34 @@ static neap_error *buffers_create(const struct site *s, const struct tensor (*te
                 continue;
             TRY(storage_alloc(graph_value(s->g, ids[i]), 0xA5, &b->data[r][i]));
             if (r != OUT)
-                pack(graph_value(s->g, ids[i]), &tensors[r][i], b->data[r][i]);
+                storage_pack(graph_value(s->g, ids[i]), &tensors[r][i], b->data[r][i]);
         }
     }
     return NULL;
 }
 
+/* A kernel ready to run, and what its results must be. */
+struct check {
+    const struct kernel *kernel;
+    void *state, *scratch;
+    const struct run_params *params;
+    const struct tensor (*before)[MAX_TENSORS], (*expected)[MAX_TENSORS];
+    bool exact;
+};
+
 /* One run from fresh buffers; `in_place` is an entry of the op's overwrites, or NULL. */
-static neap_error *run_once(const struct site *s, const struct kernel *kernel, void *state,
-                            void *scratch, const struct run_params *params,
+static neap_error *run_once(const struct site *s, const struct check *c,
                             const struct op_overwrite *in_place, struct buffers *b) {
     void *out[MAX_TENSORS];
     memcpy(out, b->data[OUT], sizeof out);
     if (in_place)
         out[in_place->output] = b->data[IN][in_place->input];
-    const struct launch launch = {
-        .in = b->data[IN], .out = out, .up = b->data[UP], .scratch = scratch, .params = params};
-    TRY(kernel->run(state, &launch));
+    const struct launch launch = {.in = b->data[IN],
+                                  .out = out,
+                                  .up = b->data[UP],
+                                  .scratch = c->scratch,
+                                  .params = c->params};
+    TRY(c->kernel->run(c->state, &launch));
     if (in_place)
         memcpy(b->data[OUT][in_place->output], b->data[IN][in_place->input],
                (size_t)value_bytes(node_output(s->g, s->node, (uint32_t)in_place->output)));
@@ -236,10 +202,10 @@ static bool same_bits(const struct site *s, const struct buffers *a, const struc
 /* The largest difference, relative to the largest expected element or 1; NaN counts as infinite
  * unless it is expected. */
 static double difference(const struct value *value, void *data, const struct tensor *expected) {
-    struct tensor t = flat(value, data);
+    struct tensor t = storage_tensor(value, data);
     double largest = 1, worst = 0;
     for (int64_t i = 0; i < shape_elements(value->shape); i++) {
-        double want = tensor_get(expected, i), got = tensor_get(&t, place(value, i));
+        double want = tensor_get(expected, i), got = tensor_get(&t, storage_place(value, i));
         double d = fabs(want - got);
         if (want == got || (isnan(want) && isnan(got)))
             d = 0;
@@ -249,20 +215,19 @@ static double difference(const struct value *value, void *data, const struct ten
     return worst / largest;
 }
 
-static neap_error *compare(const struct site *s, const struct buffers *b,
-                           const struct tensor (*expected)[MAX_TENSORS], bool exact,
+static neap_error *compare(const struct site *s, const struct check *c, const struct buffers *b,
                            struct kernel_report *report) {
     for (int r = OUT; r < N_ROLES; r++) {
         uint32_t n;
         const value_id *ids = ids_of(s->node, (enum role)r, &n);
         for (uint32_t i = 0; i < n; i++) {
             const struct value *value = graph_value(s->g, ids[i]);
-            double error = difference(value, b->data[r][i], &expected[r][i]);
+            double error = difference(value, b->data[r][i], &c->expected[r][i]);
             report->error = fmax(report->error, error);
-            if (error > (exact ? 0 : tolerance[value->dtype]))
+            if (error > (c->exact ? 0 : tolerance[value->dtype]))
                 return error_make(NEAP_ERROR_INTERNAL, "%s %u is off by %.3g",
                                   r == OUT ? "output" : "update", i, error);
-            if (!is_padding_zero(value, b->data[r][i]))
+            if (!storage_padding_is_zero(value, b->data[r][i]))
                 return error_make(NEAP_ERROR_INTERNAL, "%s %u has padding that is not zero",
                                   r == OUT ? "output" : "update", i);
         }
@@ -283,25 +248,22 @@ static bool can_overwrite(const struct site *s, struct op_overwrite o) {
 }
 
 /* Twice, and then in place of each input that may be overwritten. */
-static neap_error *check_runs(const struct site *s, const struct kernel *kernel, void *state,
-                              void *scratch, const struct run_params *params,
-                              const struct tensor (*before)[MAX_TENSORS],
-                              const struct tensor (*expected)[MAX_TENSORS], bool exact,
+static neap_error *check_runs(const struct site *s, const struct check *c,
                               struct kernel_report *report) {
     struct buffers first, again = {0};
-    neap_error *error = buffers_create(s, before, &first);
+    neap_error *error = buffers_create(s, c->before, &first);
     if (!error)
-        error = run_once(s, kernel, state, scratch, params, NULL, &first);
+        error = run_once(s, c, NULL, &first);
     if (!error)
-        error = compare(s, &first, expected, exact, report);
+        error = compare(s, c, &first, report);
     for (int i = -1; !error && i < (int)s->node->op->n_overwrites; i++) {
         const struct op_overwrite *in_place = i < 0 ? NULL : &s->node->op->overwrites[i];
         if (in_place && !can_overwrite(s, *in_place))
             continue;
         buffers_free(&again);
-        error = buffers_create(s, before, &again);
+        error = buffers_create(s, c->before, &again);
         if (!error)
-            error = run_once(s, kernel, state, scratch, params, in_place, &again);
+            error = run_once(s, c, in_place, &again);
         if (!error && !same_bits(s, &first, &again))
             error = error_make(NEAP_ERROR_INTERNAL, "gives other bits %s",
                                in_place ? "in place" : "the second time");
@@ -314,33 +276,26 @@ static neap_error *check_runs(const struct site *s, const struct kernel *kernel,
 /* ---- all kernels and layouts
  * ----------------------------------------------------------------------- */
 
-struct check {
-    const struct tensor (*before)[MAX_TENSORS], (*expected)[MAX_TENSORS];
-    const struct run_params *params;
-    bool exact;
-};
-
-static neap_error *check_site(struct site *s, const struct kernel *kernel, struct layout target,
-                              const struct check *c, struct kernel_report *report) {
+/* c's kernel on the node as it is laid out, if it takes it. */
+static neap_error *check_site(struct site *s, struct layout target, struct check *c,
+                              struct kernel_report *report) {
     bool accepted;
-    void *state = NULL, *scratch = NULL;
     size_t scratch_bytes = 0;
-    TRY(site_settle(s, kernel, target, &accepted));
+    TRY(site_settle(s, c->kernel, target, &accepted));
     if (!accepted)
         return NULL;
-    TRY(kernel->create(&s->site, &state, &scratch_bytes));
+    TRY(c->kernel->create(&s->site, &c->state, &scratch_bytes));
     neap_error *error = NULL;
-    if (posix_memalign(&scratch, 64, scratch_bytes ? scratch_bytes : 1))
+    if (posix_memalign(&c->scratch, 64, scratch_bytes ? scratch_bytes : 1))
         error = error_memory(scratch_bytes);
     if (!error) {
-        memset(scratch, 0xA5, scratch_bytes);
-        error = check_runs(s, kernel, state, scratch, c->params, c->before, c->expected, c->exact,
-                           report);
+        memset(c->scratch, 0xA5, scratch_bytes);
+        error = check_runs(s, c, report);
+        free(c->scratch);
     }
     report->n_runs++;
-    report->n_fast += kernel->op != NULL;
-    free(scratch);
-    kernel->destroy ? kernel->destroy(state) : free(state);
+    report->n_fast += c->kernel->op != NULL;
+    c->kernel->destroy ? c->kernel->destroy(c->state) : free(c->state);
     return error;
 }
 
@@ -357,8 +312,7 @@ static bool has_image(const neap_graph *g, const struct node *node) {
 
 /* The four activation layouts where there is rank 4, all inputs in it and the first alone. */
 static neap_error *check_kernel(struct device *device, const neap_graph *g, const struct node *node,
-                                const struct kernel *kernel, const struct check *c,
-                                struct kernel_report *report) {
+                                struct check *c, struct kernel_report *report) {
     const struct layout layouts[] = {
         {0}, layout_channels_last(), layout_blocked_channels(8), layout_blocked_channels(16)};
     enum { N = sizeof layouts / sizeof *layouts };
@@ -371,9 +325,9 @@ static neap_error *check_kernel(struct device *device, const neap_graph *g, cons
         char text[40], other[40];
         error = site_create(device, g, node, layout, i % 2 == 1, &s);
         if (!error)
-            error = check_site(&s, kernel, target, c, report);
+            error = check_site(&s, target, c, report);
         graph_free(s.g);
-        error = error_prefix(error, "%s: %s in %s%s to %s", node->name, kernel->name,
+        error = error_prefix(error, "%s: %s in %s%s to %s", node->name, c->kernel->name,
                              layout_text(layout, 4, text), i % 2 ? " then plain" : "",
                              layout_text(target, 4, other));
     }
@@ -407,10 +361,13 @@ neap_error *kernel_check(struct device *device, struct interpreter *it, node_id 
     interpreter_run_node(it, id);
     if (!error)
         error = snapshot(it, node, false, expected);
-    const struct check c = {before, expected, &it->params, exact};
+    struct check c = {
+        .params = &it->params, .before = before, .expected = expected, .exact = exact};
     for (const struct kernel *const *k = device->backend->kernels; *k && !error; k++)
-        if (!(*k)->op || (*k)->op == node->op)
-            error = check_kernel(device, it->g, node, *k, &c, report);
+        if (!(*k)->op || (*k)->op == node->op) {
+            c.kernel = *k;
+            error = check_kernel(device, it->g, node, &c, report);
+        }
     for (uint32_t i = 0; i < node->n_updates; i++)
         free(before[UP][i].data);
     return error;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <omp.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,33 +23,21 @@ const struct kernel *const cpu_kernels[] = {
     NULL,
 };
 
-/* Every thread stays on a processor of its own: woken where another already waits for it at a
- * barrier, a worker would get no time there for a whole scheduler slice. */
-static void pin_threads(const struct device *device) {
-    if (device->threads > device->processors.n)
-        return;
-#pragma omp parallel num_threads(device->threads)
-    affinity_pin(&device->processors, omp_get_thread_num());
-}
-
-static void unpin_threads(const struct device *device) {
-#pragma omp parallel num_threads(device->threads)
-    affinity_set(&device->processors);
+/* Processors that this process may run on. */
+static int available_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
 static neap_error *open_device(struct device *device) {
-    device->processors = affinity_get();
     if (device->threads <= 0)
-        device->threads = device->processors.n ? device->processors.n : 1;
+        device->threads = available_processors();
     omp_set_dynamic(0);
     omp_set_num_threads(device->threads);
-    TRY(dnn_open(&device->state));
-    pin_threads(device);
-    return NULL;
+    return dnn_open(&device->state);
 }
 
 static void close_device(struct device *device) {
-    unpin_threads(device);
     dnn_close(device->state);
 }
 
@@ -83,7 +72,7 @@ static void describe_processor(FILE *file) {
         }
     if (cpuinfo)
         fclose(cpuinfo);
-    fprintf(file, "processors: %d of %ld\n", affinity_get().n, sysconf(_SC_NPROCESSORS_ONLN));
+    fprintf(file, "processors: %d of %ld\n", available_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* X(name): what decides which kernels there are. */

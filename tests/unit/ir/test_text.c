@@ -43,6 +43,11 @@ static void a_compiled_step_is_written_as_it_was_read(void **state) {
     assert_golden("training.neap", "training.neap");
 }
 
+static void every_other_op_is_written_as_it_was_read(void **state) {
+    (void)state;
+    assert_golden("ops.neap", "ops.neap");
+}
+
 static void comments_and_spacing_are_free_and_writing_puts_them_right(void **state) {
     (void)state;
     assert_golden("loose.neap", "loose.written.neap");
@@ -250,7 +255,7 @@ static bool reads_or_refuses(const char *text) {
 static void any_bytes_are_read_or_refused(void **state) {
     (void)state;
     enum { N_TRIALS = 3000, ROOM = 8192 };
-    static const char *const names[] = {"model.neap", "training.neap", "loose.neap"};
+    static const char *const names[] = {"model.neap", "training.neap", "loose.neap", "ops.neap"};
     int n_read = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *text = golden(names[i]);
@@ -271,6 +276,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_by_hand_is_written_as_it_was_read),
         cmocka_unit_test(a_compiled_step_is_written_as_it_was_read),
+        cmocka_unit_test(every_other_op_is_written_as_it_was_read),
         cmocka_unit_test(comments_and_spacing_are_free_and_writing_puts_them_right),
         cmocka_unit_test(lines_may_end_in_carriage_returns_and_the_last_not_at_all),
         cmocka_unit_test(what_is_read_is_in_the_graph),

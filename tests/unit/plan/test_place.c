@@ -109,18 +109,31 @@ static void AGapBetweenLivesIsUsed(void **state) {
     assert_int_equal(place(), 384);
 }
 
-/* Largest first leaves 64 bytes between two lives unused; the optimum is the bound. */
+/* By size, into the smallest gap: 640 bytes. */
 static void AFailingOrderIsReplacedByAnother(void **state) {
     (void)state;
     release(NULL);
-    add(0, 1, 192);
-    add(1, 2, 128);
-    add(2, 4, 192);
-    add(0, 0, 128);
-    add(3, 4, 128);
-    add(4, 5, 64);
-    assert_int_equal(most_live_bytes(), 384);
-    assert_int_equal(place(), 384);
+    add(5, 5, 192);
+    add(4, 4, 256);
+    add(5, 5, 192);
+    add(3, 3, 192);
+    add(3, 5, 192);
+    assert_int_equal(most_live_bytes(), 576);
+    assert_int_equal(place(), 576);
+}
+
+/* None of the four orders gives less than 640 bytes. */
+static void WhereAllOrdersFailTheBestIsImproved(void **state) {
+    (void)state;
+    release(NULL);
+    add(2, 3, 192);
+    add(2, 4, 128);
+    add(4, 5, 128);
+    add(4, 4, 128);
+    add(5, 5, 256);
+    add(2, 5, 192);
+    assert_int_equal(most_live_bytes(), 576);
+    assert_int_equal(place(), 576);
 }
 
 static void ChainsHaveOneOffset(void **state) {
@@ -317,6 +330,7 @@ int main(void) {
         cmocka_unit_test(LivesThatMeetInOneStepShareNone),
         cmocka_unit_test(AGapBetweenLivesIsUsed),
         cmocka_unit_test(AFailingOrderIsReplacedByAnother),
+        cmocka_unit_test(WhereAllOrdersFailTheBestIsImproved),
         cmocka_unit_test(ChainsHaveOneOffset),
         cmocka_unit_test(TheBytesThatAChainGivesUpAreUsed),
         cmocka_unit_test(BytesNeedNotBeMultiplesOfTheAlignment),

@@ -306,6 +306,19 @@ static bool forget_in_place(struct plan *plan, struct dice *dice) {
     return true;
 }
 
+/* Two storages for what is said to be one. */
+static bool part_with_its_place(struct plan *plan, struct dice *dice) {
+    struct plan_life *life = any_life(plan, dice);
+    if (life->in_place_of == PLAN_NONE)
+        return false;
+    for (size_t i = 0; i < plan->lives.n; i++)
+        if (plan->lives.at[i].in_place_of == (uint32_t)(life - plan->lives.at))
+            return false;
+    life->offset = plan->claim.arena_bytes;
+    plan->claim.arena_bytes += life->bytes;
+    return life->offset > 0;
+}
+
 static bool invent_in_place(struct plan *plan, struct dice *dice) {
     struct plan_life *x = any_life(plan, dice), *y = any_life(plan, dice);
     if (x->in_place_of != PLAN_NONE)
@@ -349,8 +362,9 @@ static const struct {
     MUTATION(change_a_lifes_bytes), MUTATION(misalign),
     MUTATION(go_below_zero),        MUTATION(go_beyond_the_arena),
     MUTATION(make_two_overlap),     MUTATION(forget_in_place),
-    MUTATION(invent_in_place),      MUTATION(claim_another_peak),
-    MUTATION(claim_another_arena),  MUTATION(claim_other_seconds),
+    MUTATION(part_with_its_place),  MUTATION(invent_in_place),
+    MUTATION(claim_another_peak),   MUTATION(claim_another_arena),
+    MUTATION(claim_other_seconds),
 #undef MUTATION
 };
 enum { n_mutations = sizeof mutations / sizeof *mutations };

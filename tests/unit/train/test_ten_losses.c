@@ -174,7 +174,8 @@ static void assert_strategy_changes_nothing(const struct training *all, const ch
     for (int i = 0; i < ORACLE_LOSSES; i++)
         update(&t, i);
     assert_memory_equal(t.losses, all->losses, sizeof t.losses);
-    assert_true(t.session->plan.arena_bytes <= all->session->plan.arena_bytes);
+    if (!strcmp(recompute, "auto"))
+        assert_true(t.session->plan.arena_bytes <= all->session->plan.arena_bytes);
     finish(&t);
 }
 

@@ -1,0 +1,42 @@
+# Once training has begun neap allocates nothing, and nothing that it calls allocates more than
+# 64 KiB at once: a run of twice the updates makes as many such calls.
+# shellcheck shell=bash disable=SC1091
+. "$SOURCE_DIR/tests/support/cli.sh"
+if [ -n "${NEAP_SANITIZE:-}" ]; then
+    echo "a sanitizer brings an allocator of its own"
+    exit 77
+fi
+idx data
+"${CC:-gcc}" -O2 -shared -fPIC -o count.so "$SOURCE_DIR/tests/e2e/count_allocations.c" -ldl || exit 1
+
+# counts FILE ARGUMENTS...: a counted run.
+counts() {
+    local file=$1
+    shift
+    last="neap $*"
+    LD_PRELOAD=$PWD/count.so COUNT_ALLOCATIONS=$file "$NEAP" "$@" >out 2>err </dev/null
+    code=$?
+    expect 0
+}
+
+# same_counts UPDATES MODEL OPTIONS...
+same_counts() {
+    local updates=$1
+    shift
+    counts short train "$@" --data data --max-updates "$updates" --json
+    counts long train "$@" --data data --max-updates $((2 * updates)) --json
+    check '
+own, large, every = map(int, open("short").read().split())
+own_long, large_long, every_long = map(int, open("long").read().split())
+assert every > own > 100, "the counting itself does not work"
+assert own_long == own, f"neap allocates while training: {own} calls became {own_long}"
+assert large_long == large, f"{large_long - large} allocations above 64 KiB while training"'
+}
+
+# Within an epoch, and across the ends of epochs with their short last batch.
+same_counts 8 mlp -b 16
+same_counts 10 mlp -b 60 --epochs 4
+same_counts 10 mlp -b 20 --grad-accum-steps 3 --epochs 4
+same_counts 6 resnet20 -b 60 --epochs 4 --arena 60%
+same_counts 6 lenet5 -b 60 --epochs 4 --val-data data --opt adam
+finish
