@@ -23,7 +23,7 @@ extern "C" {
 
 #define NEAP_MUST_USE __attribute__((warn_unused_result))
 
-/* ---- errors ---------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 /* Each code is there because a caller would act differently; the command's exit code is the value,
  * where INTERNAL and MEMORY exit with 1. */
@@ -49,7 +49,7 @@ void neap_error_free(neap_error *error);
 /* "neap 0.1.0". */
 const char *neap_version(void);
 
-/* ---- graphs: a network written by hand -------------------------------------------------------- */
+/* ---- graphs: a network written by hand ------------------------------------------------------ */
 
 /* A graph of values and nodes with fixed shapes. A failing call records the first error in the
  * graph and returns NEAP_NONE, which later calls pass on: check once, with neap_graph_check. */
@@ -76,7 +76,8 @@ struct neap_model_options {
     double dropout;      /* < 0 or dropout_set false: the model's own */
     bool dropout_set;
 };
-NEAP_MUST_USE neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,
+NEAP_MUST_USE neap_error *neap_graph_model(const char *name,
+                                           const struct neap_model_options *options,
                                            neap_graph **out);
 
 /* The batch: dimension 0 is the number of samples. */
@@ -95,8 +96,8 @@ neap_value neap_parameter(neap_graph *graph, const char *name, int rank, const i
 neap_value neap_buffer(neap_graph *graph, const char *name, int rank, const int64_t *dims,
                        struct neap_init init);
 
-/* Any op by name: attributes as in the text form ("stride=2 padding=1"), outputs into out[0..n_out).
- * Returns out[0]. */
+/* Any op by name: attributes as in the text form ("stride=2 padding=1"), outputs into
+ * out[0..n_out). Returns out[0]. */
 neap_value neap_op(neap_graph *graph, const char *op, const char *name, const neap_value *in,
                    size_t n_in, const char *attributes, neap_value *out, size_t n_out);
 
@@ -104,8 +105,9 @@ neap_value neap_op(neap_graph *graph, const char *op, const char *name, const ne
  * start as PyTorch's default does, U(±1/sqrt(fan_in)), unless `init` says otherwise. */
 struct neap_conv2d {
     int64_t out_channels;
-    int64_t kernel[2], stride[2], padding[2], dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0] */
-    int64_t groups;                                        /* 0: 1 */
+    int64_t kernel[2], stride[2], padding[2],
+        dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0] */
+    int64_t groups;  /* 0: 1 */
     bool bias;
     bool init_fan_out; /* weights N(0, 2 / (out_channels × kernel area)), bias 0: He's, fan out */
     bool init_fan_in;  /* weights N(0, 2 / fan in): He's */
@@ -138,14 +140,21 @@ neap_value neap_avg_pool2d(neap_graph *graph, neap_value x, const char *name,
 /* (N,C,H,W) → (N,C,out,out); out 1 is the global average. */
 neap_value neap_adaptive_avg_pool2d(neap_graph *graph, neap_value x, const char *name, int64_t out);
 neap_value neap_flatten(neap_graph *graph, neap_value x, const char *name);
-neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axis, const char *name);
+neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axis,
+                       const char *name);
 /* Names `logits` (N,classes) as the network's result; classification adds labels, softmax cross
  * entropy and top-1/top-5 counts to it. */
 void neap_classifier(neap_graph *graph, neap_value logits);
 
-/* ---- options: one struct for every command ---------------------------------------------------- */
+/* ---- options: one struct for every command -------------------------------------------------- */
 
-enum neap_size_kind { NEAP_SIZE_UNSET, NEAP_SIZE_BYTES, NEAP_SIZE_PERCENT, NEAP_SIZE_MIN, NEAP_SIZE_MAX };
+enum neap_size_kind {
+    NEAP_SIZE_UNSET,
+    NEAP_SIZE_BYTES,
+    NEAP_SIZE_PERCENT,
+    NEAP_SIZE_MIN,
+    NEAP_SIZE_MAX
+};
 struct neap_size {
     enum neap_size_kind kind;
     int64_t bytes;
@@ -159,8 +168,8 @@ enum neap_toggle { NEAP_AUTO, NEAP_OFF, NEAP_ON };
  * the command line; see `neap help`. NULL strings are unset. Strings are borrowed until the call
  * that takes the options returns. */
 struct neap_options {
-    const char *model; /* a zoo name or a .neap file */
-    const neap_graph *graph; /* instead of `model`: a graph of the caller's */
+    const char *model;             /* a zoo name or a .neap file */
+    const neap_graph *graph;       /* instead of `model`: a graph of the caller's */
     int64_t num_classes, img_size; /* 0: the model's own */
     double dropout;                /* < 0: the model's own */
 
@@ -169,7 +178,7 @@ struct neap_options {
     struct neap_size arena;  /* bounds the arena; percent is of store-all's arena */
     int64_t micro_batch;     /* 0: off; n: slices of n */
     int64_t grad_accum_steps;
-    const char *recompute;   /* auto, none, all, sqrt, sequential:K, FILE */
+    const char *recompute;        /* auto, none, all, sqrt, sequential:K, FILE */
     const char *recompute_layers; /* glob patterns of layer names, comma separated */
     enum neap_toggle fuse_update; /* auto or off */
     bool input_gradient;
@@ -202,7 +211,7 @@ void neap_options_default(struct neap_options *options);
 /* Bytes this process may still use: the machine's memory or the control group's limit. */
 int64_t neap_available_bytes(void);
 
-/* ---- planning --------------------------------------------------------------------------------- */
+/* ---- planning ------------------------------------------------------------------------------- */
 
 /* Bytes are as allocated. peak = weights + gradients + optimizer + buffers + host + arena. */
 struct neap_totals {
@@ -231,9 +240,9 @@ struct neap_plan_report {
 
 typedef struct neap_plan neap_plan;
 
-/* Plans without data, weights or training. A budget that cannot be met is NEAP_ERROR_BUDGET with the
- * least possible bytes and the worst moment in its message; *out is then still a plan whose report
- * has fits = false, or NULL where even that is not known. */
+/* Plans without data, weights or training. A budget that cannot be met is NEAP_ERROR_BUDGET with
+ * the least possible bytes and the worst moment in its message; *out is then still a plan whose
+ * report has fits = false, or NULL where even that is not known. */
 NEAP_MUST_USE neap_error *neap_plan_create(const struct neap_options *options, neap_plan **out);
 void neap_plan_free(neap_plan *plan);
 const struct neap_plan_report *neap_plan_get_report(const neap_plan *plan);
@@ -254,12 +263,12 @@ struct neap_layer {
     int64_t parameters;
     double flops;
     int64_t bytes;
-    bool kept; /* something of it lives from forward to backward */
+    bool kept;          /* something of it lives from forward to backward */
     int64_t recomputed; /* executions beyond the first, in the plan */
 };
 size_t neap_plan_layers(const neap_plan *plan, const struct neap_layer **layers);
 
-/* ---- training, evaluation, proof ---------------------------------------------------------------- */
+/* ---- training, evaluation, proof ------------------------------------------------------------ */
 
 enum neap_event_kind {
     NEAP_EVENT_BANNER, /* report is set */
@@ -274,10 +283,10 @@ struct neap_event {
     enum neap_event_kind kind;
     const char *text;
     const struct neap_plan_report *report;
-    int64_t epoch, epochs, update, updates;          /* of the run */
+    int64_t epoch, epochs, update, updates; /* of the run */
     int64_t update_in_epoch, updates_per_epoch;
-    double train_loss, train_top1;                   /* means over the epoch so far; top1 in percent */
-    double eval_loss, eval_top1, eval_top5;          /* percent */
+    double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */
+    double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
     double lr, seconds, images_per_second;
     int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
@@ -315,15 +324,15 @@ struct neap_verify_report {
     int64_t mask_tensors, mask_values, masks_differing;
     int64_t arena_planned_bytes, arena_measured_bytes;
     int64_t recomputed_ops;
-    double overhead;         /* planned */
+    double overhead;                        /* planned */
     double seconds_store_all, seconds_plan; /* medians of a step */
-    bool canaries_intact;    /* nothing written between lives */
+    bool canaries_intact;                   /* nothing written between lives */
     char first_difference[160];
 };
 NEAP_MUST_USE neap_error *neap_verify(const struct neap_options *options,
                                       struct neap_verify_report *report);
 
-/* ---- what there is ------------------------------------------------------------------------------ */
+/* ---- what there is -------------------------------------------------------------------------- */
 
 struct neap_model_info {
     const char *name, *summary;

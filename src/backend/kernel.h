@@ -1,10 +1,10 @@
 /* What a kernel is: one way to compute one op on one backend.
  *
  * A backend lists its kernels in one ordered array, best first, the reference last. For each node
- * the layout pass asks them in that order: `negotiate` either refuses with a reason or says in which
- * layouts it wants its tensors; reorders are inserted where they differ. `create` runs once the
- * layouts are settled and before planning, so that scratch is planned like any value. `run` gets
- * pointers only: it allocates nothing and reads nothing but its arguments. */
+ * the layout pass asks them in that order: `negotiate` either refuses with a reason or says in
+ * which layouts it wants its tensors; reorders are inserted where they differ. `create` runs once
+ * the layouts are settled and before planning, so that scratch is planned like any value. `run`
+ * gets pointers only: it allocates nothing and reads nothing but its arguments. */
 #ifndef NEAP_BACKEND_KERNEL_H
 #define NEAP_BACKEND_KERNEL_H
 

@@ -36,7 +36,7 @@ bool file_is_directory(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static neap_error *open_for_reading(const char *path, enum neap_code code, int *fd,
                                     struct stat *info) {
@@ -109,7 +109,7 @@ void file_map_close(struct file_map *map) {
     *map = (struct file_map){0};
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 struct file_writer {
     char *path;      /* as asked for: names it in messages */

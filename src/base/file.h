@@ -14,7 +14,7 @@ neap_error *file_error(enum neap_code code, int number, const char *format, ...)
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* A NUL follows the last byte, so text can be used as a string. free() data. */
 struct file_bytes {
@@ -33,7 +33,7 @@ struct file_map {
 MUST_USE neap_error *file_map_open(const char *path, enum neap_code code, struct file_map *out);
 void file_map_close(struct file_map *map);
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 /* Writes to a temporary name in the same directory; commit syncs it and renames it to `path`. Until
  * then whatever stood at `path` is untouched; after a failure nothing of the new file is left.

@@ -24,7 +24,8 @@ static inline int64_t round_up(int64_t value, int64_t step) {
 MUST_USE neap_error *memory_alloc(size_t count, size_t element_bytes, void *out);
 
 /* Makes room for at least `needed` elements in *array (capacity in *capacity, doubled). */
-MUST_USE neap_error *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+MUST_USE neap_error *memory_grow(void *array, size_t *capacity, size_t needed,
+                                 size_t element_bytes);
 
 /* A copy of a string; free() it. */
 MUST_USE neap_error *memory_string(const char *text, char **out);

@@ -17,10 +17,9 @@ static inline struct philox_block philox(struct philox_key key, struct philox_bl
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xD2511F53u * counter.word[0];
         uint64_t b = (uint64_t)0xCD9E8D57u * counter.word[2];
-        counter = (struct philox_block){{(uint32_t)(b >> 32) ^ counter.word[1] ^ key.word[0],
-                                         (uint32_t)b,
-                                         (uint32_t)(a >> 32) ^ counter.word[3] ^ key.word[1],
-                                         (uint32_t)a}};
+        counter = (struct philox_block){
+            {(uint32_t)(b >> 32) ^ counter.word[1] ^ key.word[0], (uint32_t)b,
+             (uint32_t)(a >> 32) ^ counter.word[3] ^ key.word[1], (uint32_t)a}};
         key.word[0] += 0x9E3779B9u;
         key.word[1] += 0xBB67AE85u;
     }
@@ -33,9 +32,9 @@ static inline struct philox_key philox_key_of(uint64_t seed) {
 
 /* The generator's block for a 128-bit counter given as two halves. */
 static inline struct philox_block philox_at(uint64_t seed, uint64_t high, uint64_t low) {
-    return philox(philox_key_of(seed), (struct philox_block){{(uint32_t)low, (uint32_t)(low >> 32),
-                                                              (uint32_t)high,
-                                                              (uint32_t)(high >> 32)}});
+    return philox(philox_key_of(seed),
+                  (struct philox_block){{(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
+                                         (uint32_t)(high >> 32)}});
 }
 
 /* Uniform in [0, 1) with 24 bits, and with 53. */

@@ -19,7 +19,7 @@
 #define MUST_USE __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
-/* ---- commands (main.c) ---- */
+/* ---- commands (main.c) ---------------------------------------------------------------------- */
 
 enum command_bit {
     PLAN = 1 << 0,
@@ -63,14 +63,14 @@ void threads_wait_briefly(char **argv);
 /* What 'neap help' prints. */
 void help_overview(FILE *file);
 
-/* ---- models by name (models.c) ---- */
+/* ---- models by name (models.c) -------------------------------------------------------------- */
 
 bool model_find(const char *name);
 /* Reports that `name` is `what` ("not a model"), with the nearest there is. Returns the exit code.
  */
 int model_unknown(const char *name, const char *what);
 
-/* ---- options (options.c), their values (value.c) ---- */
+/* ---- options (options.c), their values (value.c) -------------------------------------------- */
 
 enum source { FROM_DEFAULT, FROM_CONFIG, FROM_LINE };
 enum { OPTION_LIMIT = 64 };
@@ -155,7 +155,7 @@ const char *option_print(const struct option *option, const void *field, char te
 /* Whether JSON writes the printed value without quotes. */
 bool option_is_number(const struct option *option, const char *text);
 
-/* ---- where settings come from (parse.c, config.c) and go (config.c) ---- */
+/* ---- where settings come from (parse.c, config.c) and go (config.c) ------------------------- */
 
 MUST_USE int parse_arguments(struct settings *settings, int argc, char **argv);
 /* Sets what the command line did not. */
@@ -163,7 +163,7 @@ MUST_USE int config_read(struct settings *settings, const char *path);
 /* Every option of the run as a config, written whole or not at all. */
 MUST_USE int config_write(const struct settings *settings, const char *folder);
 
-/* ---- text (text.c) ---- */
+/* ---- text (text.c) -------------------------------------------------------------------------- */
 
 /* "neap: error: ..." on stderr; returns the exit code of `code`. */
 int fail(enum neap_code code, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -197,7 +197,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate);
 /* " (did you mean 'PREFIXbest'?)", or "" where nothing is near. */
 struct text nearest_text(const struct nearest *nearest, const char *prefix);
 
-/* ---- JSON out (emit.c): streamed, keys in the order given ---- */
+/* ---- JSON out (emit.c): streamed, keys in the order given ----------------------------------- */
 
 struct emit {
     FILE *file;
@@ -214,7 +214,7 @@ void emit_real(struct emit *out, const char *key, double value);
 void emit_bool(struct emit *out, const char *key, bool value);
 void emit_raw(struct emit *out, const char *key, const char *number);
 
-/* ---- shared output (summary.c, progress.c) ---- */
+/* ---- shared output (summary.c, progress.c) -------------------------------------------------- */
 
 /* Every field of `plan --json` into the open object. */
 void summary_json(struct emit *out, const struct neap_plan_report *report);

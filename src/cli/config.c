@@ -11,7 +11,7 @@
 
 enum { CONFIG_LIMIT_BYTES = 1 << 20 };
 
-/* ---- scanning well-formed JSON ---- */
+/* ---- scanning well-formed JSON -------------------------------------------------------------- */
 
 struct scan {
     const char *at;
@@ -61,7 +61,7 @@ static json_t *take(struct settings *settings, struct scan *scan) {
     return value && !json_array_append_new(settings->config_values, value) ? value : NULL;
 }
 
-/* ---- reading ---- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* The text that the same option would have on the command line; NULL for what it cannot be. */
 static const char *value_text(const struct option *option, const json_t *value,
@@ -175,7 +175,7 @@ void settings_free(struct settings *settings) {
     json_decref(settings->config_values);
 }
 
-/* ---- writing ---- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static void write_members(const struct settings *settings, FILE *file) {
     struct emit out = {.file = file};

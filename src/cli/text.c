@@ -63,7 +63,7 @@ int output_flush(void) {
     return fail(NEAP_ERROR_RUNTIME, "cannot write to standard output: %s", reason);
 }
 
-/* ---- quantities ---- */
+/* ---- quantities ----------------------------------------------------------------------------- */
 
 static struct text text_format(const char *format, ...) PRINTF_LIKE(1, 2);
 static struct text text_format(const char *format, ...) {
@@ -134,7 +134,7 @@ struct text dims_text(int rank, const int64_t *dims) {
     return text;
 }
 
-/* ---- the nearest word ---- */
+/* ---- the nearest word ----------------------------------------------------------------------- */
 
 enum { WORD_LIMIT = 47 };
 

@@ -26,7 +26,7 @@ struct run {
     struct neap_event epoch;
 };
 
-/* ---- for people ---- */
+/* ---- for people ----------------------------------------------------------------------------- */
 
 static void end_epoch(struct run *run, const struct neap_event *eval) {
     if (!run->epoch_pending)
@@ -107,7 +107,7 @@ static void print_done(struct run *run, const struct neap_event *event) {
            bytes_text(event->rss_bytes).s);
 }
 
-/* ---- for programs ---- */
+/* ---- for programs --------------------------------------------------------------------------- */
 
 static void banner_json(struct emit *out, const struct neap_event *event) {
     if (event->report)
@@ -153,7 +153,7 @@ static void done_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "seconds", event->seconds);
 }
 
-/* ---- events ---- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- text to value: false with what the text is not in `expected` ---- */
+/* ---- text to value: false with what the text is not in `expected` --------------------------- */
 
 static bool parse_whole(const char *text, int64_t *value) {
     if (!isdigit((unsigned char)text[text[0] == '-']))
@@ -185,7 +185,7 @@ static bool parse_micro_batch(const struct option *option, const char *text, voi
     return false;
 }
 
-/* ---- value to text: "" where unset ---- */
+/* ---- value to text: "" where unset ---------------------------------------------------------- */
 
 static void print_count(const struct option *option, const void *field, char *text) {
     int64_t value = *(const int64_t *)field;

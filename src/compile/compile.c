@@ -9,8 +9,8 @@
 #include "ops/layout_query.h"
 #include "pass/autodiff.h"
 
-static const char *const stages[] = {"model",  "expand", "fuse-norm", "autodiff", "update",
-                                     "fuse",   "prune",  "layout",    NULL};
+static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update",
+                                     "fuse",  "prune",  "layout",    NULL};
 
 const char *compile_stage(size_t index) {
     return index < sizeof stages / sizeof *stages ? stages[index] : NULL;

@@ -54,7 +54,7 @@ void compiled_free(struct compiled *c);
 void compiled_seconds(const struct compiled *c, const struct plan_schedule *schedule,
                       double *micro_seconds, double *update_seconds);
 
-/* ---- the steps that have files of their own --------------------------------------------------- */
+/* ---- the steps that have files of their own ------------------------------------------------- */
 
 /* lower.c: kernels with their scratch, then the problem. */
 MUST_USE neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_is_part);

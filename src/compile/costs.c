@@ -1,7 +1,7 @@
 /* costs: seconds modelled from FLOPs and bytes, so that a plan is the same everywhere.
  *
- * The roofline (Williams et al. 2009) of two AVX-512 cores as measured there with this project's own
- * kernels, and a floor for a launch: what counts for planning are the ratios. */
+ * The roofline (Williams et al. 2009) of two AVX-512 cores as measured there with this project's
+ * own kernels, and a floor for a launch: what counts for planning are the ratios. */
 #include "compile/compile.h"
 #include "ir/op.h"
 

@@ -85,9 +85,8 @@ static void lower_overwrites(struct compiled *c, const struct node *node, struct
         if (from->persistent || to->persistent || from->dtype != to->dtype ||
             value_bytes(from) != value_bytes(to))
             continue;
-        p->overwrites[p->n_overwrites++] =
-            (struct plan_overwrite){c->plan_of_value[node->inputs[o.input]],
-                                    c->plan_of_value[node->outputs[o.output]]};
+        p->overwrites[p->n_overwrites++] = (struct plan_overwrite){
+            c->plan_of_value[node->inputs[o.input]], c->plan_of_value[node->outputs[o.output]]};
         op->n_overwrites++;
     }
 }

@@ -57,7 +57,7 @@ static bool recognise(const char *folder) {
     return found;
 }
 
-/* ---- one file ------------------------------------------------------------------------------ */
+/* ---- one file ------------------------------------------------------------------------------- */
 
 /* The one place that knows zlib's errors. A stream that ends early (Z_BUF_ERROR) is none: the
  * caller says how much is missing. */
@@ -182,7 +182,7 @@ static neap_error *load_file(const char *folder, enum source_split split, const 
     return error;
 }
 
-/* ---- the source ---------------------------------------------------------------------------- */
+/* ---- the source ----------------------------------------------------------------------------- */
 
 static neap_error *check_labels(const struct idx *idx) {
     const struct idx_file *labels = &idx->labels;

@@ -89,7 +89,7 @@ int64_t loader_bytes(const struct loader *loader) {
     return loader->bytes;
 }
 
-/* ---- the order ----------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------ */
 
 /* Uniform in [0, bound), named by (seed, epoch, i): the high part of a 64-bit product. */
 static uint32_t draw_below(uint64_t seed, int64_t epoch, uint64_t i, uint32_t bound) {
@@ -112,7 +112,7 @@ static void set_order(struct loader *loader, int64_t epoch) {
     }
 }
 
-/* ---- tasks --------------------------------------------------------------------------------- */
+/* ---- tasks ---------------------------------------------------------------------------------- */
 
 static struct slot *slot_of(const struct loader *loader, int64_t batch) {
     return &loader->slots[batch % depth_of(&loader->options)];
@@ -183,7 +183,7 @@ static void *run_worker(void *argument) {
     return NULL;
 }
 
-/* ---- the caller's side ----------------------------------------------------------------------- */
+/* ---- the caller's side ---------------------------------------------------------------------- */
 
 static void clear_slot(struct slot *slot) {
     neap_error_free(slot->error);
@@ -265,7 +265,7 @@ neap_error *loader_next(struct loader *loader, struct loader_batch *out) {
     return error;
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static neap_error *allocate(struct loader *loader) {
     const int depth = depth_of(&loader->options);

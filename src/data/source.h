@@ -52,7 +52,7 @@ MUST_USE neap_error *source_read(const struct source *source, int64_t index, flo
 MUST_USE neap_error *source_check(const struct source *source, struct sample_shape shape,
                                   int64_t n_classes);
 
-/* ---- formats ------------------------------------------------------------------------------- */
+/* ---- formats -------------------------------------------------------------------------------- */
 
 struct source_format {
     const char *name;

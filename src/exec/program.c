@@ -51,11 +51,12 @@ static neap_error *make_step(struct making *m, size_t s) {
     node_id n = src->node_of_op[src->schedule->ops[s]];
     const struct node *node = graph_node(src->g, n);
     struct program_step *step = &m->program->steps[s];
-    *step = (struct program_step){.run = src->kernels[n]->run,
-                                  .state = src->states[n],
-                                  .node = n,
-                                  .update_part = src->problem->ops[src->schedule->ops[s]].update_part,
-                                  .launch = {.params = &m->program->params}};
+    *step =
+        (struct program_step){.run = src->kernels[n]->run,
+                              .state = src->states[n],
+                              .node = n,
+                              .update_part = src->problem->ops[src->schedule->ops[s]].update_part,
+                              .launch = {.params = &m->program->params}};
     TRY(pointers_of(m, node->inputs, node->n_inputs, &step->launch.in));
     while (m->next_life < src->lives->n && src->lives->at[m->next_life].first_step == s) {
         m->life_of[src->lives->at[m->next_life].value] = (uint32_t)m->next_life;

@@ -1,5 +1,5 @@
-/* The program: a flat array of steps (kernel, state, pointers) over one arena, and the loop that runs
- * it. Everything is allocated when it is made; running allocates nothing. */
+/* The program: a flat array of steps (kernel, state, pointers) over one arena, and the loop that
+ * runs it. Everything is allocated when it is made; running allocates nothing. */
 #ifndef NEAP_EXEC_PROGRAM_H
 #define NEAP_EXEC_PROGRAM_H
 

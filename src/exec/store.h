@@ -1,6 +1,6 @@
-/* The store: everything that outlives a step (weights, gradients, optimizer state, buffers), by name,
- * in one block, in the layouts that the kernels like. Programs for training, for the short last
- * batch and for evaluation share one. */
+/* The store: everything that outlives a step (weights, gradients, optimizer state, buffers), by
+ * name, in one block, in the layouts that the kernels like. Programs for training, for the short
+ * last batch and for evaluation share one. */
 #ifndef NEAP_EXEC_STORE_H
 #define NEAP_EXEC_STORE_H
 

@@ -17,7 +17,7 @@ struct writer {
     bool *executed;    /* by op */
 };
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
 static neap_error *put_string(struct writer *w, const char *key, const char *text) {
     json_t *string = json_string(text);

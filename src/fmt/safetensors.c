@@ -35,7 +35,7 @@ static neap_error *refuse(const struct safetensors *file, const char *tensor, co
     return error_prefix(error, "%s", file->path);
 }
 
-/* ---- the header ------------------------------------------------------------------------------ */
+/* ---- the header ----------------------------------------------------------------------------- */
 
 static neap_error *parse_header(struct safetensors *file) {
     const int64_t size_bytes = file->map.size_bytes;
@@ -76,7 +76,7 @@ static neap_error *check_metadata(const struct safetensors *file, json_t *metada
     return NULL;
 }
 
-/* ---- one tensor ------------------------------------------------------------------------------ */
+/* ---- one tensor ----------------------------------------------------------------------------- */
 
 static neap_error *read_type(const struct safetensors *file, struct safetensors_tensor *tensor,
                              const json_t *entry, int64_t *element_bytes) {
@@ -146,7 +146,7 @@ static neap_error *read_tensor(const struct safetensors *file, const json_t *ent
     return NULL;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 /* By place; of those at one place the empty ones first. */
 static int compare_places(const void *a_, const void *b_) {

@@ -11,7 +11,7 @@
 
 #include "ir/graph.h"
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 struct safetensors_tensor {
     const char *name;
@@ -34,7 +34,7 @@ const struct safetensors_tensor *safetensors_find(const struct safetensors *file
 /* A string of __metadata__, NULL where it has none of that key. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 struct safetensors_entry {
     const char *name; /* copied */

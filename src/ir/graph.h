@@ -167,7 +167,7 @@ MUST_USE neap_error *graph_rebatch(neap_graph *g, int64_t batch);
 /* Dimension 0 of the first input. */
 int64_t graph_batch(const neap_graph *g);
 
-/* ---- types --------------------------------------------------------------------------------- */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 const char *dtype_name(enum dtype dtype);
 MUST_USE neap_error *dtype_of_name(const char *name, enum dtype *out);
@@ -194,7 +194,7 @@ int64_t layout_offset(struct layout layout, struct shape shape, const int64_t *i
 const char *layout_text(struct layout layout, int rank, char buffer[40]);
 MUST_USE neap_error *layout_of_text(const char *text, int rank, struct layout *out);
 
-/* ---- text and checking --------------------------------------------------------------------- */
+/* ---- text and checking ---------------------------------------------------------------------- */
 
 struct op_set; /* ops by name: see op.h */
 

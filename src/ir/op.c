@@ -13,7 +13,7 @@ const struct op_def *op_find(const struct op_set *set, const char *name) {
     return NULL;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 static bool parse_int(const char *text, const struct attr_def *attr, void *field) {
     char *end;
@@ -154,7 +154,7 @@ void op_attrs_print(const struct op_def *op, const void *attrs, FILE *file) {
     }
 }
 
-/* ---- infer functions ------------------------------------------------------------------------- */
+/* ---- infer functions ------------------------------------------------------------------------ */
 
 neap_error *node_refuse(const neap_graph *g, const struct node *node, const char *format, ...) {
     (void)g;

@@ -12,7 +12,7 @@
 #include "ir/text_values.h"
 #include "ir/verify.h"
 
-/* ---- nodes ----------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 /* "a: saved, b = " before the op; the name read last is the op's where there are no results. */
 static neap_error *read_results(struct reader *r, const char **op, struct spot *op_spot) {
@@ -167,7 +167,7 @@ static neap_error *read_node(struct reader *r, enum phase phase) {
                     spot);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------ */
 
 static neap_error *read_roles(struct reader *r, struct spot spot) {
     struct graph_roles *roles = &r->g->roles;

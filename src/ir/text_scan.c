@@ -7,7 +7,7 @@
 
 #include "ir/text.h"
 
-/* ---- where ----------------------------------------------------------------------------------- */
+/* ---- where ---------------------------------------------------------------------------------- */
 
 char scan_peek(struct scan *s) {
     while (*s->at == ' ' || *s->at == '\t' || *s->at == '\r')
@@ -57,7 +57,7 @@ neap_error *scan_unexpected(struct scan *s, const char *what) {
     return scan_refuse(s, scan_spot(s), "expected %s, found '%s'", what, found);
 }
 
-/* ---- what ------------------------------------------------------------------------------------ */
+/* ---- what ----------------------------------------------------------------------------------- */
 
 bool scan_accept(struct scan *s, char c) {
     if (scan_peek(s) != c)

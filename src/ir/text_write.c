@@ -10,7 +10,7 @@
 #include "ir/op.h"
 #include "ir/text.h"
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static bool is_bare(const char *name) {
     const char *at = name;
@@ -64,7 +64,7 @@ static void write_operands(const neap_graph *g, FILE *file, const value_id *ids,
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static bool has_init(const struct value *value) {
     return value->init.kind != NEAP_INIT_CONSTANT || value->init.a != 0;
@@ -122,7 +122,7 @@ static void write_output(const neap_graph *g, FILE *file, const struct node *nod
     write_traits(g, file, value);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static void write_node(const neap_graph *g, FILE *file, const struct node *node) {
     if (node->phase != PHASE_FORWARD)
@@ -151,7 +151,7 @@ static void write_node(const neap_graph *g, FILE *file, const struct node *node)
     fputc('\n', file);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------ */
 
 static value_id ids_below(const neap_graph *g, const value_id *ids, uint32_t n) {
     value_id below = 0;

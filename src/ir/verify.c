@@ -12,7 +12,7 @@
 
 #define BROKEN(...) error_make(NEAP_ERROR_MODEL, __VA_ARGS__)
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* Layouts are compared as bytes, so each has one form only: the one that its text reads back to. */
 static bool layout_is_sound(const struct value *value) {
@@ -106,7 +106,7 @@ static neap_error *check_roles(const neap_graph *g) {
     return check_role(g, "loss", g->roles.loss, 0);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static neap_error *check_count(const struct node *node, const char *what, uint32_t n, uint32_t min,
                                uint32_t max) {
@@ -185,7 +185,7 @@ static neap_error *check_node(const neap_graph *g, node_id id) {
     return check_updates(g, node);
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* ---- order ---------------------------------------------------------------------------------- */
 
 /* `updated`: by value, changed by an update node before this one. What forward and backward read is
  * the state before the update, whatever the order in which updates are done. */
@@ -222,7 +222,7 @@ done:
     return error;
 }
 
-/* ---- types ----------------------------------------------------------------------------------- */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 static neap_error *compare_outputs(const neap_graph *g, const neap_graph *again,
                                    const struct node *node) {
@@ -260,7 +260,7 @@ done:
     return error;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 neap_error *graph_check(const neap_graph *g) {
     for (value_id v = 0; v < g->n_values; v++)

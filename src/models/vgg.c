@@ -1,5 +1,5 @@
-/* VGG without batch norm (Simonyan & Zisserman 2015), torchvision's: names features.N, classifier.N,
- * weights N(0, 2/fan_out) for convolutions, N(0, 0.01²) for the classifier. */
+/* VGG without batch norm (Simonyan & Zisserman 2015), torchvision's: names features.N,
+ * classifier.N, weights N(0, 2/fan_out) for convolutions, N(0, 0.01²) for the classifier. */
 #include <stdio.h>
 
 #include "models/models.h"
@@ -49,7 +49,7 @@ static void vgg(neap_graph *g, const struct model_spec *spec, const int *channel
 }
 
 void model_vgg11(neap_graph *g, const struct model_spec *spec) {
-    static const int channels[] = {64,  POOL, 128, POOL, 256, 256, POOL,
-                                   512, 512,  POOL, 512, 512, POOL};
+    static const int channels[] = {64,  POOL, 128,  POOL, 256, 256, POOL,
+                                   512, 512,  POOL, 512,  512, POOL};
     vgg(g, spec, channels, sizeof channels / sizeof *channels);
 }

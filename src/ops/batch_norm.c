@@ -1,5 +1,5 @@
-/* Batch norm (Ioffe & Szegedy 2015): y = (x − mean) / √(var + eps) γ + β per channel of (N,C,H,W) or
- * (N,C), optionally plus a residual, optionally through a ReLU. Definitions; see batch_norm.h.
+/* Batch norm (Ioffe & Szegedy 2015): y = (x − mean) / √(var + eps) γ + β per channel of (N,C,H,W)
+ * or (N,C), optionally plus a residual, optionally through a ReLU. Definitions; see batch_norm.h.
  *
  * All is computed as y = x a + b with a = γ / √(var + eps), b = β − mean a, so that backward can
  * tell the sign of y from x alone: with relu=1 backward needs neither y nor a mask. */
@@ -47,15 +47,16 @@ static int64_t walk_at(struct walk walk, int64_t c, int64_t e) {
     return (e / walk.area * walk.channels + c) * walk.area + e % walk.area;
 }
 
-/* ---- statistics ------------------------------------------------------------------------------ */
+/* ---- statistics ----------------------------------------------------------------------------- */
 
 static neap_error *stats_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
     TRY(check_channels(g, node, 1, 1));
     const struct value *x = node_input(g, node, 0);
     if (walk_of(x->shape).count < 2)
-        return node_refuse(g, node, "batch statistics of one value per channel: use a larger batch "
-                                    "or image");
+        return node_refuse(g, node,
+                           "batch statistics of one value per channel: use a larger batch "
+                           "or image");
     for (uint32_t i = 0; i < 2; i++)
         node_set_output(g, id, i, x->dtype, shape_of(1, &node_input(g, node, 0)->shape.dim[1]));
     return NULL;
@@ -90,7 +91,7 @@ const struct op_def op_batch_norm_stats = {
     .reference = stats_reference,
 };
 
-/* ---- running statistics ------------------------------------------------------------------------ */
+/* ---- running statistics --------------------------------------------------------------------- */
 
 static neap_error *running_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -123,7 +124,7 @@ const struct op_def op_batch_norm_running = {
     .reference = running_reference,
 };
 
-/* ---- apply ------------------------------------------------------------------------------------- */
+/* ---- apply ---------------------------------------------------------------------------------- */
 
 /* y = x a + b of channel c, from inputs mean, var, γ, β starting at in[1]. */
 static void scale_shift(const struct tensor *in, int64_t c, double eps, double *a, double *b) {
@@ -214,7 +215,7 @@ const struct op_def op_batch_norm_apply = {
     .reference = apply_reference,
 };
 
-/* ---- backward: dβ = Σ dy, dγ = Σ dy x̂, then dx ------------------------------------------------- */
+/* ---- backward: dβ = Σ dy, dγ = Σ dy x̂, then dx --------------------------------------------- */
 
 /* dy as it counts: 0 where the ReLU was closed. Inputs x, dy, mean, var, γ, β. */
 static double open_gradient(const struct op_call *call, int64_t i, double a, double b) {
@@ -308,7 +309,7 @@ const struct op_def op_batch_norm_backward_apply = {
     .reference = dx_reference,
 };
 
-/* ---- as users write it ------------------------------------------------------------------------- */
+/* ---- as users write it ---------------------------------------------------------------------- */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);

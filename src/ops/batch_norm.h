@@ -3,9 +3,11 @@
  *   batch_norm                            x, γ, β, running mean and variance → y, as users write it
  *   ├ batch_norm_stats                    x → mean, var over (N,H,W)         pure
  *   ├ batch_norm_running                  mean, var → running statistics     effect, once
- *   └ batch_norm_apply                    x, mean, var, γ, β, [residual] → y pure, cheap to recompute
+ *   └ batch_norm_apply                    x, mean, var, γ, β, [residual] → y pure, cheap to
+ * recompute
  *
- * Evaluation applies the running statistics. So recompute repeats the apply and never the effect. */
+ * Evaluation applies the running statistics. So recompute repeats the apply and never the effect.
+ */
 #ifndef NEAP_OPS_BATCH_NORM_H
 #define NEAP_OPS_BATCH_NORM_H
 

@@ -6,7 +6,7 @@
 #include "base/simd.h"
 #include "ops/batch_norm_cpu.h"
 
-/* ---- dγ = Σ dy x̂, dβ = Σ dy --------------------------------------------------------------------- */
+/* ---- dγ = Σ dy x̂, dβ = Σ dy ---------------------------------------------------------------- */
 
 /* dy as it counts: 0 where the ReLU was closed. */
 static inline float open_gradient(float dy, float x, float a, float b, bool relu) {
@@ -100,7 +100,7 @@ const struct kernel kernel_batch_norm_backward_reduce_cpu = {
     .run = reduce_run,
 };
 
-/* ---- dx = a ((dy − dβ/n) − (x − mean) dγ/(n √(var + eps))) -------------------------------------- */
+/* ---- dx = a ((dy − dβ/n) − (x − mean) dγ/(n √(var + eps))) ---------------------------------- */
 
 enum { MEAN, SCALE, SHIFT, OFFSET, SLOPE, N_DX_TABLES };
 

@@ -10,7 +10,7 @@
 #include "backend/cpu/elementwise.h"
 #include "base/simd.h"
 
-/* ---- shared with backward -------------------------------------------------------------------- */
+/* ---- shared with backward ------------------------------------------------------------------- */
 
 const char *batch_norm_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
     struct value x = *node_input(site->g, site->node, 0);
@@ -59,7 +59,7 @@ struct batch_norm_scratch batch_norm_scratch_of(const struct batch_norm_state *s
     return at;
 }
 
-/* ---- statistics ------------------------------------------------------------------------------ */
+/* ---- statistics ----------------------------------------------------------------------------- */
 
 /* Four rows at a time, so that the sums are loaded and stored once for four. */
 SIMD static void stats_leaf(const struct channel_job *job, const struct channel_unit *unit,
@@ -120,7 +120,7 @@ const struct kernel kernel_batch_norm_stats_cpu = {
     .run = stats_run,
 };
 
-/* ---- running statistics ---------------------------------------------------------------------- */
+/* ---- running statistics --------------------------------------------------------------------- */
 
 static neap_error *running_run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;
@@ -144,7 +144,7 @@ const struct kernel kernel_batch_norm_running_cpu = {
     .run = running_run,
 };
 
-/* ---- apply ----------------------------------------------------------------------------------- */
+/* ---- apply ---------------------------------------------------------------------------------- */
 
 /* In place over x or the residual, element by element: nothing is carried between columns. */
 static inline void apply_row(float *y, const float *x, const float *residual, const float *a,

@@ -1,5 +1,5 @@
-/* The public builder: neap_conv2d and its like, in terms of graph_add_node. The first error stays in
- * the graph; from then on every call returns NEAP_NONE. */
+/* The public builder: neap_conv2d and its like, in terms of graph_add_node. The first error stays
+ * in the graph; from then on every call returns NEAP_NONE. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,11 +33,10 @@ neap_error *neap_graph_write(const neap_graph *graph, FILE *file) {
     return graph_write_text(graph, file);
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
-static neap_value add_value(neap_graph *g, enum value_kind kind, const char *name,
-                            enum dtype dtype, int rank, const int64_t *dims,
-                            struct neap_init init) {
+static neap_value add_value(neap_graph *g, enum value_kind kind, const char *name, enum dtype dtype,
+                            int rank, const int64_t *dims, struct neap_init init) {
     value_id id;
     if (g->error)
         return NEAP_NONE;
@@ -82,7 +81,7 @@ static neap_value add_layer_value(neap_graph *g, enum value_kind kind, const cha
     return add_value(g, kind, name, DTYPE_F32, rank, dims, init);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static neap_value add_node(neap_graph *g, const struct op_def *op, const char *name,
                            const neap_value *in, size_t n_in, const void *attrs,
@@ -149,7 +148,8 @@ neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
     if (graph->error)
         return NEAP_NONE;
     if (shape.rank != 4)
-        return fail(graph, error_make(NEAP_ERROR_MODEL, "conv2d '%s' wants an input of rank 4", name));
+        return fail(graph,
+                    error_make(NEAP_ERROR_MODEL, "conv2d '%s' wants an input of rank 4", name));
     int64_t groups = conv->groups ? conv->groups : 1;
     struct int_list kernel = both(conv->kernel, 1);
     const int64_t dims[] = {conv->out_channels, shape.dim[1] / groups, kernel.at[0], kernel.at[1]};
@@ -157,8 +157,8 @@ neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
     double fan_in = (double)dims[1] * area, fan_out = (double)conv->out_channels * area;
     struct neap_init init = default_init(fan_in), zero = {NEAP_INIT_CONSTANT, 0};
     if (conv->init_fan_out || conv->init_fan_in)
-        init = (struct neap_init){NEAP_INIT_NORMAL,
-                                  sqrt(2 / (conv->init_fan_out ? fan_out : fan_in))};
+        init =
+            (struct neap_init){NEAP_INIT_NORMAL, sqrt(2 / (conv->init_fan_out ? fan_out : fan_in))};
     neap_value in[3] = {x};
     in[1] = add_layer_value(graph, VALUE_PARAMETER, name, "weight", 4, dims, init);
     if (conv->bias)
@@ -177,7 +177,8 @@ neap_value neap_linear(neap_graph *graph, neap_value x, const char *name,
     if (graph->error)
         return NEAP_NONE;
     if (shape.rank != 2)
-        return fail(graph, error_make(NEAP_ERROR_MODEL, "linear '%s' wants an input of rank 2", name));
+        return fail(graph,
+                    error_make(NEAP_ERROR_MODEL, "linear '%s' wants an input of rank 2", name));
     const int64_t dims[] = {linear->out_features, shape.dim[1]};
     struct neap_init init = default_init((double)dims[1]), bias = init;
     if (linear->init_normal > 0) {
@@ -208,9 +209,9 @@ neap_value neap_batch_norm(neap_graph *graph, neap_value x, const char *name, do
                    {"running_var", VALUE_BUFFER, 1}};
     neap_value in[5] = {x};
     for (int i = 0; i < 4; i++)
-        in[1 + i] = add_layer_value(graph, vectors[i].kind, name, vectors[i].suffix, 1,
-                                    &shape.dim[1],
-                                    (struct neap_init){NEAP_INIT_CONSTANT, vectors[i].start});
+        in[1 + i] =
+            add_layer_value(graph, vectors[i].kind, name, vectors[i].suffix, 1, &shape.dim[1],
+                            (struct neap_init){NEAP_INIT_CONSTANT, vectors[i].start});
     struct batch_norm_attrs attrs = {.eps = eps > 0 ? eps : 1e-5,
                                      .momentum = momentum > 0 ? momentum : 0.1};
     return one_output(graph, &op_batch_norm, name, in, 5, &attrs);
@@ -273,7 +274,7 @@ neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axi
     return neap_op(graph, "concat", name, x, n, text, &out, 1);
 }
 
-/* ---- the head of a classifier ------------------------------------------------------------------ */
+/* ---- the head of a classifier --------------------------------------------------------------- */
 
 /* total += value, once per micro-batch, read and cleared by the host. */
 static void add_metric(neap_graph *g, const char *name, neap_value value) {

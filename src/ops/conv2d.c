@@ -68,7 +68,8 @@ static bool input_place(const struct conv2d_geometry *c, int a, int64_t p, int64
 }
 
 /* The output place along axis a that reads input place `at` with kernel place k, if one does. */
-static bool output_place(const struct conv2d_geometry *c, int a, int64_t at, int64_t k, int64_t *p) {
+static bool output_place(const struct conv2d_geometry *c, int a, int64_t at, int64_t k,
+                         int64_t *p) {
     int64_t shifted = at + c->padding[a] - k * c->dilation[a];
     *p = shifted / c->stride[a];
     return shifted >= 0 && shifted % c->stride[a] == 0 && *p < c->output[a];
@@ -92,7 +93,7 @@ static struct conv2d_geometry call_geometry(const struct op_call *call, const st
     return c;
 }
 
-/* ---- backward data ----------------------------------------------------------------------------- */
+/* ---- backward data -------------------------------------------------------------------------- */
 
 static neap_error *data_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -103,9 +104,8 @@ static neap_error *data_infer(neap_graph *g, node_id id) {
     conv2d_geometry_of(g, node, &c);
     if (c.output[0] != dy->shape.dim[2] || c.output[1] != dy->shape.dim[3])
         return node_refuse(g, node, "the gradient's size is not that of the output");
-    node_set_output(
-        g, id, 0, dy->dtype,
-        shape_of(4, (int64_t[]){c.batch, c.in_channels, c.input[0], c.input[1]}));
+    node_set_output(g, id, 0, dy->dtype,
+                    shape_of(4, (int64_t[]){c.batch, c.in_channels, c.input[0], c.input[1]}));
     return NULL;
 }
 
@@ -146,7 +146,7 @@ const struct op_def op_conv2d_backward_data = {
     .reference = data_reference,
 };
 
-/* ---- backward weight ----------------------------------------------------------------------------- */
+/* ---- backward weight ------------------------------------------------------------------------ */
 
 static neap_error *weight_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -208,7 +208,7 @@ const struct op_def op_conv2d_backward_weight = {
     .reference = weight_reference,
 };
 
-/* ---- forward ----------------------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------------------- */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -231,9 +231,8 @@ static neap_error *infer(neap_graph *g, node_id id) {
             return node_refuse(g, node, "input %s is too small for kernel %lldx%lld",
                                shape_text(x->shape, xt), (long long)c.kernel[0],
                                (long long)c.kernel[1]);
-    node_set_output(
-        g, id, 0, x->dtype,
-        shape_of(4, (int64_t[]){c.batch, c.out_channels, c.output[0], c.output[1]}));
+    node_set_output(g, id, 0, x->dtype,
+                    shape_of(4, (int64_t[]){c.batch, c.out_channels, c.output[0], c.output[1]}));
     return NULL;
 }
 

@@ -89,13 +89,12 @@ static neap_error *describe_backward(struct device *device, const struct problem
     TRY(describe_forward(device, &hint_problem, &hint));
     if (!hint)
         return NULL;
-    dnnl_status_t status =
-        weight ? dnnl_dilated_convolution_backward_weights_desc_init(
-                     &operation, dnnl_convolution_direct, &x, &w, p->bias ? &b : NULL, &y, stride,
-                     dilation, padding, padding)
-               : dnnl_dilated_convolution_backward_data_desc_init(
-                     &operation, dnnl_convolution_direct, &x, &w, &y, stride, dilation, padding,
-                     padding);
+    dnnl_status_t status = weight ? dnnl_dilated_convolution_backward_weights_desc_init(
+                                        &operation, dnnl_convolution_direct, &x, &w,
+                                        p->bias ? &b : NULL, &y, stride, dilation, padding, padding)
+                                  : dnnl_dilated_convolution_backward_data_desc_init(
+                                        &operation, dnnl_convolution_direct, &x, &w, &y, stride,
+                                        dilation, padding, padding);
     neap_error *error =
         status ? NULL : dnn_describe(device, &operation, (struct dnn_post){0}, hint, out);
     dnn_describe_free(hint);
@@ -112,7 +111,7 @@ static neap_error *describe_backward_weight(struct device *device, const struct 
     return describe_backward(device, p, true, out);
 }
 
-/* ---- which node is which convolution ------------------------------------------------------------ */
+/* ---- which node is which convolution -------------------------------------------------------- */
 
 /* Where each tensor of the convolution is in the node, -1 where it is not. */
 struct role {
@@ -168,7 +167,7 @@ static struct problem problem_of(const struct kernel_site *site, const struct ro
     return p;
 }
 
-/* ---- negotiation --------------------------------------------------------------------------------- */
+/* ---- negotiation ---------------------------------------------------------------------------- */
 
 /* Layouts that our own kernels can walk. */
 static bool is_walkable(const dnnl_memory_desc_t *desc) {

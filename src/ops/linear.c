@@ -18,7 +18,7 @@ static void cost(const neap_graph *g, const struct node *node, struct op_cost *c
     cost->flops = 2.0 * (double)a->shape.dim[0] * (double)a->shape.dim[1] * (double)third;
 }
 
-/* ---- backward data: dx = dy w ------------------------------------------------------------------ */
+/* ---- backward data: dx = dy w --------------------------------------------------------------- */
 
 static neap_error *data_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -56,7 +56,7 @@ const struct op_def op_linear_backward_data = {
     .reference = data_reference,
 };
 
-/* ---- backward weight: dw = dyᵀ x, db = Σ dy; adds to its updates where it has no outputs -------- */
+/* ---- backward weight: dw = dyᵀ x, db = Σ dy; adds to its updates where it has no outputs ---- */
 
 static neap_error *weight_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -82,7 +82,8 @@ static void weight_reference(const struct op_call *call) {
             int64_t at = i == n_in ? o : o * n_in + i;
             double sum = call->n_out ? 0 : tensor_get(t, at);
             for (int64_t n = 0; n < x->shape.dim[0]; n++)
-                sum += tensor_get(dy, n * n_out + o) * (i == n_in ? 1 : tensor_get(x, n * n_in + i));
+                sum +=
+                    tensor_get(dy, n * n_out + o) * (i == n_in ? 1 : tensor_get(x, n * n_in + i));
             tensor_set(t, at, sum);
         }
 }
@@ -102,7 +103,7 @@ const struct op_def op_linear_backward_weight = {
     .reference = weight_reference,
 };
 
-/* ---- forward --------------------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------------------- */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -115,8 +116,7 @@ static neap_error *infer(neap_graph *g, node_id id) {
     if (b && !shape_equal(b->shape, shape_of(1, w->shape.dim)))
         return node_refuse(g, node, "the bias should have %lld elements",
                            (long long)w->shape.dim[0]);
-    node_set_output(g, id, 0, x->dtype,
-                    shape_of(2, (int64_t[]){x->shape.dim[0], w->shape.dim[0]}));
+    node_set_output(g, id, 0, x->dtype, shape_of(2, (int64_t[]){x->shape.dim[0], w->shape.dim[0]}));
     return NULL;
 }
 

@@ -1,5 +1,6 @@
-/* The linear family by oneDNN's matmul on plain matrices, transposed by strides. The weight gradient
- * adds to its accumulator with a sum post-op; the bias's gradient is a column sum of our own. */
+/* The linear family by oneDNN's matmul on plain matrices, transposed by strides. The weight
+ * gradient adds to its accumulator with a sum post-op; the bias's gradient is a column sum of our
+ * own. */
 #include <stdlib.h>
 
 #include "backend/cpu/dnn.h"
@@ -78,8 +79,8 @@ static neap_error *create(const struct kernel_site *site, void **out, size_t *sc
     }
     const int64_t *dy = node_input(site->g, node, weight)->shape.dim;
     *s = (struct state){.rows = dy[0], .columns = dy[1], .bias = weight && attrs->bias, .add = add};
-    error = dnn_call_create(site->device, described, arguments, 3 + bias_in, &s->call,
-                            scratch_bytes);
+    error =
+        dnn_call_create(site->device, described, arguments, 3 + bias_in, &s->call, scratch_bytes);
     if (error)
         free(s);
     else

@@ -3,7 +3,7 @@
  * bit mask, 1/32 of the bytes. */
 #include "ops/autodiff.h"
 
-/* ---- backward: dx = dy where the saved value is positive, else 0 ------------------------------ */
+/* ---- backward: dx = dy where the saved value is positive, else 0 ---------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -36,7 +36,7 @@ const struct op_def op_relu_backward = {
     .reference = backward_reference,
 };
 
-/* ---- forward --------------------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------------------- */
 
 static neap_error *infer(neap_graph *g, node_id id) {
     const struct node *node = graph_node(g, id);
@@ -55,12 +55,11 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
                              &saved));
     const value_id inputs[] = {autodiff_output_gradient(ad, id, 0), saved};
     node_id backward;
-    TRY(autodiff_append(ad, id,
-                        &(struct backward_spec){.op = &op_relu_backward,
-                                                .inputs = inputs,
-                                                .n_inputs = 2,
-                                                .n_outputs = 1},
-                        &backward));
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_relu_backward, .inputs = inputs, .n_inputs = 2, .n_outputs = 1},
+        &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
 }
 

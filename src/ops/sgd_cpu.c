@@ -1,67 +1,60 @@
-/* sgd on flat runs: parameter, velocity and gradient share a layout, padding stays zero. */
+/* SGD in one pass over parameter, gradient and velocity, in whatever layout they share. */
+#include "ops/sgd.h"
+
 #include "backend/cpu/elementwise.h"
 #include "backend/cpu/parallel.h"
 #include "base/simd.h"
-#include "ops/sgd.h"
 
-struct job {
-    struct sgd_attrs attrs;
-    float lr, scale;
-    float *w, *v;    /* v NULL without momentum */
-    const float *dw;
-    float *clear;    /* the accumulator, or NULL */
+struct call {
+    float *w, *v; /* v NULL: without momentum */
+    const float *gradient;
+    float *clear; /* the gradient where it is to be cleared, or NULL */
+    float lr, scale, momentum, decay;
+    bool nesterov;
 };
 
-SIMD static void step_plain(const struct job *j, int64_t begin, int64_t end) {
-    const float lr = j->lr, scale = j->scale, decay = (float)j->attrs.weight_decay;
-    float *restrict w = j->w;
-    const float *restrict dw = j->dw;
+static inline void step_run(const struct call *c, int64_t begin, int64_t end, bool momentum,
+                            bool nesterov) {
+    float *w = c->w, *v = c->v;
+    const float *gradient = c->gradient;
+    float lr = c->lr, scale = c->scale, mu = c->momentum, decay = c->decay;
+#pragma omp simd
     for (int64_t i = begin; i < end; i++) {
-        float g = dw[i] * scale + decay * w[i];
+        float g = gradient[i] * scale + decay * w[i];
+        if (momentum) {
+            v[i] = mu * v[i] + g;
+            g = nesterov ? g + mu * v[i] : v[i];
+        }
         w[i] -= lr * g;
     }
 }
 
-SIMD static void step_momentum(const struct job *j, int64_t begin, int64_t end) {
-    const float lr = j->lr, scale = j->scale, decay = (float)j->attrs.weight_decay;
-    const float mu = (float)j->attrs.momentum;
-    float *restrict w = j->w, *restrict v = j->v;
-    const float *restrict dw = j->dw;
-    if (j->attrs.nesterov)
-        for (int64_t i = begin; i < end; i++) {
-            float g = dw[i] * scale + decay * w[i];
-            v[i] = mu * v[i] + g;
-            w[i] -= lr * (g + mu * v[i]);
-        }
+SIMD static void step_range(const void *context, int64_t begin, int64_t end) {
+    const struct call *c = context;
+    if (!c->v)
+        step_run(c, begin, end, false, false);
+    else if (!c->nesterov)
+        step_run(c, begin, end, true, false);
     else
-        for (int64_t i = begin; i < end; i++) {
-            v[i] = mu * v[i] + (dw[i] * scale + decay * w[i]);
-            w[i] -= lr * v[i];
-        }
-}
-
-static void step_range(const void *context, int64_t begin, int64_t end) {
-    const struct job *j = context;
-    if (j->v)
-        step_momentum(j, begin, end);
-    else
-        step_plain(j, begin, end);
-    for (int64_t i = begin; j->clear && i < end; i++)
-        j->clear[i] = 0;
+        step_run(c, begin, end, true, true);
+    for (int64_t i = begin; c->clear && i < end; i++)
+        c->clear[i] = 0;
 }
 
 static neap_error *run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;
-    struct job job = {.attrs = *(const struct sgd_attrs *)s->attrs,
-                      .lr = (float)launch->params->lr,
-                      .scale = (float)launch->params->gradient_scale,
-                      .w = launch->up[SGD_PARAMETER]};
-    if (job.attrs.momentum != 0)
-        job.v = launch->up[SGD_VELOCITY];
-    if (!s->n_in)
-        job.clear = launch->up[s->n_up - 1];
-    job.dw = s->n_in ? launch->in[0] : job.clear;
-    parallel_for(s->n, ELEMENTWISE_GRAIN, step_range, &job);
+    const struct sgd_attrs *a = s->attrs;
+    float *accumulated = s->n_in ? NULL : launch->up[s->n_up - 1];
+    parallel_for(s->n, ELEMENTWISE_GRAIN, step_range,
+                 &(struct call){.w = launch->up[SGD_PARAMETER],
+                                .v = a->momentum != 0 ? launch->up[SGD_VELOCITY] : NULL,
+                                .gradient = s->n_in ? launch->in[0] : accumulated,
+                                .clear = accumulated,
+                                .lr = (float)launch->params->lr,
+                                .scale = (float)launch->params->gradient_scale,
+                                .momentum = (float)a->momentum,
+                                .decay = (float)a->weight_decay,
+                                .nesterov = a->nesterov});
     return NULL;
 }
 

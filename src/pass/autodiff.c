@@ -1,12 +1,13 @@
 /* autodiff: appends the backward of a scalar loss, one gradient rule per op, in reverse node order.
  *
  *   y = conv(x, w); l = loss(y)   →   …; dl = fill 1; dy = loss_backward(…, dl);
- *                                     dw = conv_backward_weight(x, dy); dx = conv_backward_data(dy, w)
+ *                                     dw = conv_backward_weight(x, dy); dx = conv_backward_data(dy,
+ * w)
  *
- * Needs: a forward graph in which every op on the path to the loss has a rule. Breaks nothing: nodes
- * are appended, forward nodes may gain outputs (masks, indices) that their backward reads.
- * What needs a gradient follows from the parameters: a value computed from one. Contributions to one
- * gradient are added in the order in which the rules give them, in one storage where in-place
+ * Needs: a forward graph in which every op on the path to the loss has a rule. Breaks nothing:
+ * nodes are appended, forward nodes may gain outputs (masks, indices) that their backward reads.
+ * What needs a gradient follows from the parameters: a value computed from one. Contributions to
+ * one gradient are added in the order in which the rules give them, in one storage where in-place
  * execution allows, which for these sums is always. Linear in the number of nodes. */
 #include "pass/autodiff.h"
 
@@ -87,12 +88,10 @@ neap_error *autodiff_give(struct autodiff *ad, node_id node, uint32_t input, val
     } else {
         node_id sum;
         const value_id both[] = {*so_far, gradient};
-        TRY(autodiff_append(ad, node,
-                            &(struct backward_spec){.op = &op_add,
-                                                    .inputs = both,
-                                                    .n_inputs = 2,
-                                                    .n_outputs = 1},
-                            &sum));
+        TRY(autodiff_append(
+            ad, node,
+            &(struct backward_spec){.op = &op_add, .inputs = both, .n_inputs = 2, .n_outputs = 1},
+            &sum));
         *so_far = graph_node(ad->g, sum)->outputs[0];
     }
     if (graph_value(ad->g, *so_far)->of == ID_NONE)

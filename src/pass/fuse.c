@@ -20,7 +20,7 @@
 
 struct pattern {
     const struct op_def *first, *second;
-    bool *(*relu)(void *attrs);                                  /* the attribute to set, if any */
+    bool *(*relu)(void *attrs); /* the attribute to set, if any */
     bool (*fits)(const struct node *first, const struct node *second); /* NULL: always */
     bool residual; /* the second's other input becomes the first's last */
 };

@@ -5,8 +5,9 @@
  *
  * Nodes are asked in order; a value keeps the layout that its producer gives it; a parameter takes
  * the one that its first reader wants, moments and accumulators follow their parameter. A parameter
- * wanted otherwise later is copied: a `weight_copy`, recomputable like any forward value. Views want
- * plain. Needs: all other passes done. Breaks: names of new values end in '@<layout>'. Linear. */
+ * wanted otherwise later is copied: a `weight_copy`, recomputable like any forward value. Views
+ * want plain. Needs: all other passes done. Breaks: names of new values end in '@<layout>'. Linear.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,7 @@ static neap_error *reorder(struct pass *pass, value_id from, struct layout layou
         return NULL;
     const struct value *value = graph_value(g, from);
     char name[256], text[40];
-    snprintf(name, sizeof name, "%s@%s", value->name,
-             layout_text(layout, value->shape.rank, text));
+    snprintf(name, sizeof name, "%s@%s", value->name, layout_text(layout, value->shape.rank, text));
     bool weight = value->kind == VALUE_PARAMETER;
     struct node_spec spec = {.op = &op_reorder,
                              .name = name,
@@ -90,7 +90,7 @@ static neap_error *reorder(struct pass *pass, value_id from, struct layout layou
     TRY(pass->query->choose(pass->query->backend, g, graph_node(g, node), 0, &source, &target,
                             &choice));
     graph_value(g, *out)->layout = layout;
-    graph_value(g, *out)->of = graph_value(g, from)->of;
+    graph_value(g, *out)->of = weight ? from : graph_value(g, from)->of;
     TRY(record_choice(pass, node, choice));
     TRY(memory_grow(&pass->made, &pass->made_capacity, pass->n_made + 1, sizeof *pass->made));
     pass->made[pass->n_made++] = (struct made){from, *out};

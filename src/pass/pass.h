@@ -1,11 +1,12 @@
-/* The passes of the compiler, graph → graph. Each file opens with its contract. A pass takes a graph
- * and gives a new one, or NULL in *out where nothing changed. The caller frees both. */
+/* The passes of the compiler, graph → graph. Each file opens with its contract. A pass takes a
+ * graph and gives a new one, or NULL in *out where nothing changed. The caller frees both. */
 #ifndef NEAP_PASS_PASS_H
 #define NEAP_PASS_PASS_H
 
 #include "ir/graph.h"
 
-/* expand.c: batch norm into statistics, running statistics and apply; dropout away in evaluation. */
+/* expand.c: batch norm into statistics, running statistics and apply; dropout away in evaluation.
+ */
 MUST_USE neap_error *pass_expand(const neap_graph *g, bool training, neap_graph **out);
 
 /* fuse.c: pairs of nodes into one. Before autodiff those whose backward gets leaner by it, after
@@ -17,7 +18,7 @@ MUST_USE neap_error *pass_fuse_after_autodiff(const neap_graph *g, neap_graph **
 struct update_options {
     const struct op_def *op; /* sgd, adam */
     const void *attrs;
-    uint32_t n_states;             /* values of optimizer state per parameter */
+    uint32_t n_states;              /* values of optimizer state per parameter */
     const char *const *state_names; /* "momentum" makes "conv1.weight.momentum" */
     enum {
         GRADIENTS_STORED,      /* written whole into persistent storage */
@@ -32,8 +33,8 @@ MUST_USE neap_error *pass_update(neap_graph *g, const struct update_options *opt
 MUST_USE neap_error *pass_sink_updates(neap_graph *g);
 
 /* layout.c: every value's layout, with reorders where kernels disagree. choices[node] is the
- * backend's own answer for each node of *out (free() the array). Persistent values that `fixed` (may
- * be NULL) also has, by name, keep the layouts they have there. */
+ * backend's own answer for each node of *out (free() the array). Persistent values that `fixed`
+ * (may be NULL) also has, by name, keep the layouts they have there. */
 struct layout_query; /* ops/layout_query.h */
 MUST_USE neap_error *pass_layout(const neap_graph *g, const struct layout_query *query,
                                  const neap_graph *fixed, neap_graph **out, const void ***choices);

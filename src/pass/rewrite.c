@@ -87,9 +87,9 @@ neap_error *rewrite_replace(struct rewrite *rw, const struct node_spec *spec,
 neap_error *rewrite_finish(struct rewrite *rw, neap_error *error, neap_graph **out) {
     if (!error) {
         const struct graph_roles *from = &rw->from->roles;
-        rw->to->roles = (struct graph_roles){rewrite_value(rw, from->logits),
-                                             rewrite_value(rw, from->labels),
-                                             rewrite_value(rw, from->loss)};
+        rw->to->roles =
+            (struct graph_roles){rewrite_value(rw, from->logits), rewrite_value(rw, from->labels),
+                                 rewrite_value(rw, from->loss)};
         *out = rw->to;
     } else {
         graph_free(rw->to);

@@ -1,8 +1,8 @@
 /* sink: moves each update node up to right behind the last node that reads its gradient or its
  * parameter, so that a gradient dies as soon as it is final.
  *
- * Needs: gradients in the arena (fused updates), which is legal where accumulation, micro-batches and
- * workers are all 1 and nothing clips or scales. Breaks nothing. O(nodes × degree). */
+ * Needs: gradients in the arena (fused updates), which is legal where accumulation, micro-batches
+ * and workers are all 1 and nothing clips or scales. Breaks nothing. O(nodes × degree). */
 #include <stdlib.h>
 
 #include "ir/op.h"

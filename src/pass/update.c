@@ -102,7 +102,8 @@ static neap_error *add_update(neap_graph *g, const struct update_options *o, val
                           &added);
 }
 
-/* The accumulate nodes of all parameters come before the first update: the two parts of a window. */
+/* The accumulate nodes of all parameters come before the first update: the two parts of a window.
+ */
 static neap_error *place_gradients(neap_graph *g, const struct update_options *o,
                                    const value_id *gradients, uint32_t n, value_id *accumulators) {
     uint32_t *readers;

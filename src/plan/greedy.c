@@ -81,14 +81,15 @@ static neap_error *drop_one(struct greedy *g, bool *dropped) {
         g->drop[candidates[i].value] = false;
         int64_t need = before.peak_bytes - g->target_bytes;
         int64_t freed = before.peak_bytes - g->now.peak_bytes;
-        double score = (double)(freed < need ? freed : need) /
-                       (g->now.seconds - before.seconds + 1e-12);
+        double score =
+            (double)(freed < need ? freed : need) / (g->now.seconds - before.seconds + 1e-12);
         if (score > best_score && freed > 0) {
             best = candidates[i].value;
             best_score = score;
         }
     }
-    if (best == PLAN_NONE && n) /* no single one lowers the peak: several may, the best guess first */
+    if (best == PLAN_NONE &&
+        n) /* no single one lowers the peak: several may, the best guess first */
         best = candidates[0].value;
     *dropped = best != PLAN_NONE;
     if (*dropped)
@@ -127,7 +128,8 @@ static neap_error *search(struct greedy *g, bool *best_drop) {
     }
     memcpy(g->drop, best_drop, bytes);
     if (best_peak > g->target_bytes)
-        g->target_bytes = best_peak; /* out of reach: at least the smallest peak at the least time */
+        g->target_bytes =
+            best_peak; /* out of reach: at least the smallest peak at the least time */
     TRY(measure(g));
     return take_back(g);
 }

@@ -24,8 +24,8 @@ bool *plan_droppable(const struct plan_problem *p) {
     for (uint32_t o = border; o < p->n_ops; o++)
         for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
             uint32_t v = p->ids[p->ops[o].inputs.first + i], producer = p->values[v].producer;
-            droppable[v] = !p->values[v].persistent && producer < border &&
-                           !plan_op_once(&p->ops[producer]);
+            droppable[v] =
+                !p->values[v].persistent && producer < border && !plan_op_once(&p->ops[producer]);
         }
     return droppable;
 }

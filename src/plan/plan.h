@@ -5,9 +5,9 @@
 #include "plan/problem.h"
 
 struct plan_request {
-    const char *strategy;      /* auto, none, all, sqrt, sequential:K */
-    const bool *wrapped;       /* by op: recompute what only these read; overrides strategy */
-    int64_t budget_bytes;      /* for the arena; INT64_MAX: none */
+    const char *strategy; /* auto, none, all, sqrt, sequential:K */
+    const bool *wrapped;  /* by op: recompute what only these read; overrides strategy */
+    int64_t budget_bytes; /* for the arena; INT64_MAX: none */
     int64_t alignment_bytes;
 };
 
@@ -21,20 +21,21 @@ struct plan_result {
 };
 void plan_result_free(struct plan_result *result);
 
-/* The plan with the least time whose arena fits, never slower than any fixed strategy that fits too;
- * where nothing fits, the one with the smallest arena and fits = false. Every result has passed
- * plan_check. Deterministic. */
+/* The plan with the least time whose arena fits, never slower than any fixed strategy that fits
+ * too; where nothing fits, the one with the smallest arena and fits = false. Every result has
+ * passed plan_check. Deterministic. */
 MUST_USE neap_error *plan_solve(const struct plan_problem *problem,
                                 const struct plan_request *request, struct plan_result *result);
 
-/* ---- what strategies are made of -------------------------------------------------------------- */
+/* ---- what strategies are made of ------------------------------------------------------------ */
 
 /* The first backward op in base order: the border between forward and backward. */
 uint32_t plan_border(const struct plan_problem *problem);
 
 /* May this value be dropped at the border and made again: produced before it by an op that may run
  * again, and read behind it? */
-bool *plan_droppable(const struct plan_problem *problem); /* by value; NULL: out of memory; free() */
+bool *plan_droppable(
+    const struct plan_problem *problem); /* by value; NULL: out of memory; free() */
 
 /* keep.c: the base order in which the values of `drop` are forgotten at the border and made again,
  * with what that needs, just before their first use behind it. */
@@ -48,9 +49,9 @@ MUST_USE neap_error *plan_drop_segments(const struct plan_problem *problem, int6
                                         bool *drop);
 MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t *n_cuts);
 
-/* greedy.c: drops what frees the most bytes at the peak per second of recompute until the peak is at
- * most `target_bytes`; the smallest peak found where that cannot be reached. `drop` arrives as the
- * start (all false: keep everything). */
+/* greedy.c: drops what frees the most bytes at the peak per second of recompute until the peak is
+ * at most `target_bytes`; the smallest peak found where that cannot be reached. `drop` arrives as
+ * the start (all false: keep everything). */
 MUST_USE neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t target_bytes,
                                         bool *drop);
 

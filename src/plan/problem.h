@@ -16,8 +16,8 @@ enum plan_phase { PLAN_FORWARD, PLAN_BACKWARD, PLAN_UPDATE };
 
 struct plan_value {
     int64_t bytes;
-    bool persistent; /* outside the arena: always live, costs nothing here */
-    bool input;      /* filled before step 0, never produced by an op */
+    bool persistent;   /* outside the arena: always live, costs nothing here */
+    bool input;        /* filled before step 0, never produced by an op */
     uint32_t producer; /* op, PLAN_NONE for inputs and persistent values */
 };
 
@@ -33,8 +33,8 @@ struct plan_overwrite {
 struct plan_op {
     double seconds;
     enum plan_phase phase;
-    bool effect;      /* changes persistent state: executed exactly once */
-    bool update_part; /* runs once per window, after all micro-batches */
+    bool effect;                               /* changes persistent state: executed exactly once */
+    bool update_part;                          /* runs once per window, after all micro-batches */
     struct plan_span inputs, outputs, updates; /* value ids; no value twice in a span */
     uint32_t first_overwrite, n_overwrites;    /* slice of problem->overwrites */
 };
@@ -81,7 +81,7 @@ void plan_lives_free(struct plan_lives *lives);
 struct plan_measure {
     double seconds;
     int64_t peak_bytes;
-    uint32_t peak_step; /* the first step that reaches it */
+    uint32_t peak_step;  /* the first step that reaches it */
     uint32_t recomputed; /* executions of forward ops beyond their first */
 };
 
@@ -89,12 +89,13 @@ struct plan_measure {
  * offset 0 when `lives` is not NULL. Refuses (NEAP_ERROR_INTERNAL) a schedule that reads what is
  * not live, runs a once-op twice or never, or breaks a hazard. O(steps × degree).
  *
- * In place: walking a step's overwrites in their order, an output takes over the storage of an input
- * whose life ends in that step, if its bytes are not more and neither is spoken for already.
- * Hazard: executions that read a persistent value keep their base-order side of each op updating it. */
+ * In place: walking a step's overwrites in their order, an output takes over the storage of an
+ * input whose life ends in that step, if its bytes are not more and neither is spoken for already.
+ * Hazard: executions that read a persistent value keep their base-order side of each op updating
+ * it. */
 MUST_USE neap_error *plan_replay(const struct plan_problem *problem,
-                                 const struct plan_schedule *schedule,
-                                 struct plan_measure *measure, struct plan_lives *lives);
+                                 const struct plan_schedule *schedule, struct plan_measure *measure,
+                                 struct plan_lives *lives);
 
 /* Written from the definitions above and sharing nothing with replay.c: accepts or refuses
  * (NEAP_ERROR_INTERNAL, saying which rule) a finished plan: order, liveness, effects once, hazards,

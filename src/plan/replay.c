@@ -72,8 +72,8 @@ static neap_error *read_values(struct replay *r, uint32_t o, uint32_t step) {
             continue;
         }
         if (r->life_of[v] == PLAN_NONE)
-            return error_make(NEAP_ERROR_INTERNAL, "step %u: op %u reads value %u before it is made",
-                              step, o, v);
+            return error_make(NEAP_ERROR_INTERNAL,
+                              "step %u: op %u reads value %u before it is made", step, o, v);
         r->lives->at[r->life_of[v]].last_step = step;
     }
     for (uint32_t i = 0; i < op->updates.n; i++)

@@ -1,9 +1,9 @@
-/* segments: checkpointing as Chen et al. (2016) and torch's checkpoint_sequential do it, on any graph
- * that has single-tensor cuts.
+/* segments: checkpointing as Chen et al. (2016) and torch's checkpoint_sequential do it, on any
+ * graph that has single-tensor cuts.
  *
- * A cut behind op c is a place in the forward's base order which only one tensor crosses (small ones
- * and inputs, which are kept anyway, not counted). Segments lie between chosen cuts; what is made
- * inside a segment but the last is dropped, the tensors at the cuts are kept. Which cuts: the
+ * A cut behind op c is a place in the forward's base order which only one tensor crosses (small
+ * ones and inputs, which are kept anyway, not counted). Segments lie between chosen cuts; what is
+ * made inside a segment but the last is dropped, the tensors at the cuts are kept. Which cuts: the
  * smallest largest segment, by binary search on its bytes. */
 #include <stdlib.h>
 
@@ -100,8 +100,8 @@ static int64_t segment_bytes(const struct plan_problem *p, const struct cuts *cu
     return bytes;
 }
 
-/* The fewest segments with at most `most` bytes each, as late cuts as possible; the cuts taken go to
- * `taken` (by cut). INT64_MAX where one segment alone is larger. */
+/* The fewest segments with at most `most` bytes each, as late cuts as possible; the cuts taken go
+ * to `taken` (by cut). INT64_MAX where one segment alone is larger. */
 static int64_t pack(const struct plan_problem *p, const struct cuts *cuts, int64_t most,
                     bool *taken) {
     int64_t segments = 1;

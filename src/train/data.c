@@ -8,8 +8,7 @@
 enum { LOADER_DEPTH = 2 };
 
 static bool is_synthetic(const struct neap_options *o, const char *name) {
-    return !strcmp(name, "synthetic") ||
-           (o->data_format && !strcmp(o->data_format, "synthetic"));
+    return !strcmp(name, "synthetic") || (o->data_format && !strcmp(o->data_format, "synthetic"));
 }
 
 static neap_error *open_split(const struct neap_options *o, const char *name,

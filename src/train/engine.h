@@ -1,5 +1,5 @@
-/* The engine: a session's store, arena and programs, ready to run. Everything is allocated when it is
- * made; windows then run without allocating. */
+/* The engine: a session's store, arena and programs, ready to run. Everything is allocated when it
+ * is made; windows then run without allocating. */
 #ifndef NEAP_TRAIN_ENGINE_H
 #define NEAP_TRAIN_ENGINE_H
 
@@ -20,8 +20,8 @@ struct engine {
     struct arena arena;
     struct engine_program programs[ENGINE_PROGRAMS];
     int n_programs;
-    struct run_params params; /* of the window under way */
-    int64_t window_samples;   /* so far */
+    struct run_params params;          /* of the window under way */
+    int64_t window_samples;            /* so far */
     const struct program_probe *probe; /* of programs[0], the session's own step; or NULL */
 };
 
@@ -36,8 +36,8 @@ void engine_free(struct engine *engine);
 /* A window: begin, batches, end. `true_count` is the number of samples that it will have had. */
 void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t true_count);
 /* `count` samples, sliced into micro-batches. */
-MUST_USE neap_error *engine_batch(struct engine *engine, const float *images,
-                                  const int32_t *labels, int64_t count);
+MUST_USE neap_error *engine_batch(struct engine *engine, const float *images, const int32_t *labels,
+                                  int64_t count);
 MUST_USE neap_error *engine_end(struct engine *engine);
 
 /* Forward alone, with the running statistics. */

@@ -58,12 +58,17 @@ static struct line line_at(const struct explained *e, uint32_t step, uint32_t fi
     return line;
 }
 
-/* By the names that oneDNN gives its plain and its matrix-multiply convolutions. */
+static bool starts_with(const char *text, const char *start) {
+    return !strncmp(text, start, strlen(start));
+}
+
+/* By oneDNN's names: its plain loops, and convolutions by way of a matrix multiply. A linear layer
+ * is a matrix multiply: there "gemm" is the fast way. */
 static bool is_slow(const struct explained *e, const struct line *line) {
-    const char *name = line->implementation;
     node_id n = (node_id)(line->node - e->c->g->nodes);
-    bool slow = e->c->kernels[n] == &kernel_reference || !strncmp(name, "ref", 3) ||
-                !strncmp(name, "gemm", 4);
+    bool slow =
+        e->c->kernels[n] == &kernel_reference || starts_with(line->implementation, "ref") ||
+        (starts_with(line->implementation, "gemm") && starts_with(line->node->op->name, "conv2d"));
     return slow && e->c->device->backend->runs;
 }
 

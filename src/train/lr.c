@@ -1,5 +1,5 @@
-/* Learning-rate schedules as PyTorch defines them: constant, cosine (CosineAnnealingLR over the whole
- * run), each after an optional linear warm-up. */
+/* Learning-rate schedules as PyTorch defines them: constant, cosine (CosineAnnealingLR over the
+ * whole run), each after an optional linear warm-up. */
 #include "train/lr.h"
 
 #include <math.h>
@@ -24,11 +24,11 @@ static const struct lr_shape shapes[] = {{"constant", constant}, {"cosine", cosi
 
 neap_error *lr_schedule_of(const struct neap_options *options, int64_t updates_per_epoch,
                            int64_t updates, struct lr_schedule *out) {
-    *out = (struct lr_schedule){
-        .lr = options->lr,
-        .min_lr = options->min_lr,
-        .warmup_updates = (int64_t)(options->warmup_epochs * (double)updates_per_epoch),
-        .updates = updates};
+    *out = (struct lr_schedule){.lr = options->lr,
+                                .min_lr = options->min_lr,
+                                .warmup_updates =
+                                    (int64_t)(options->warmup_epochs * (double)updates_per_epoch),
+                                .updates = updates};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (!strcmp(shapes[i].name, options->schedule))
             out->shape = &shapes[i];

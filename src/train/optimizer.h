@@ -2,7 +2,7 @@
 #ifndef NEAP_TRAIN_OPTIMIZER_H
 #define NEAP_TRAIN_OPTIMIZER_H
 
-#include "pass/pass.h"
+#include "compile/compile.h"
 
 /* The attributes that the result points to; keep it as long as the result. */
 struct optimizer_attrs {

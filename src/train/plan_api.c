@@ -40,7 +40,7 @@ neap_error *neap_plan_save(const neap_plan *plan, const char *path) {
     return plan_json_save(&json, path);
 }
 
-/* ---- stages ---------------------------------------------------------------------------------- */
+/* ---- stages --------------------------------------------------------------------------------- */
 
 const char *neap_stage_at(size_t index) {
     return compile_stage(index);

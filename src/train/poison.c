@@ -66,4 +66,3 @@ void poison_step(struct poison *p, size_t step) {
             memset(p->arena->base + life->offset, DEAD, (size_t)life->bytes);
     }
 }
-

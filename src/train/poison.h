@@ -1,5 +1,5 @@
-/* Poison: fills every life with NaN when it ends and watches the bytes between lives, so that a read
- * of dead memory or a write past a tensor shows. */
+/* Poison: fills every life with NaN when it ends and watches the bytes between lives, so that a
+ * read of dead memory or a write past a tensor shows. */
 #ifndef NEAP_TRAIN_POISON_H
 #define NEAP_TRAIN_POISON_H
 

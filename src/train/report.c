@@ -41,7 +41,8 @@ static int64_t count_parameters(const neap_graph *g) {
     return n;
 }
 
-/* Live bytes at the peak by kind: "conv2d_backward_data of layer1.0.conv1: activation 12.0 MiB, …". */
+/* Live bytes at the peak by kind: "conv2d_backward_data of layer1.0.conv1: activation 12.0 MiB, …".
+ */
 static neap_error *describe_peak(struct neap_plan *s, const char **out) {
     const struct compiled *c = s->step;
     uint32_t step = s->plan.measure.peak_step;
@@ -98,8 +99,8 @@ neap_error *session_report(struct neap_plan *s) {
         for (size_t j = 0; j < i && !seen; j++)
             seen = s->plan.schedule.ops[j] == s->plan.schedule.ops[i];
         if (seen)
-            r->recompute_seconds += s->step->problem.ops[s->plan.schedule.ops[i]].seconds *
-                                    (double)r->micro_batches;
+            r->recompute_seconds +=
+                s->step->problem.ops[s->plan.schedule.ops[i]].seconds * (double)r->micro_batches;
     }
     r->recomputed_ops = s->plan.measure.recomputed;
     r->overhead = r->plan.step_seconds / r->store_all.step_seconds - 1;

@@ -40,7 +40,7 @@ int64_t session_window(const struct neap_plan *s) {
     return s->options.batch * s->options.grad_accum_steps;
 }
 
-/* ---- the model ----------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------ */
 
 static bool ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
@@ -102,7 +102,7 @@ static int64_t queue_bytes(const struct neap_plan *s) {
     return LOADER_DEPTH * s->options.batch * (shape[0] * shape[1] * shape[2] * 4 + 4);
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------ */
 
 static neap_error *check_options(const struct neap_options *o) {
     if (o->batch < 1)
@@ -126,7 +126,7 @@ static int64_t micro_size(const struct neap_options *o) {
 static void choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || micro_size(o) < o->batch;
-    s->update.gradients = several                     ? GRADIENTS_ACCUMULATED
+    s->update.gradients = several                      ? GRADIENTS_ACCUMULATED
                           : o->fuse_update == NEAP_OFF ? GRADIENTS_STORED
                                                        : GRADIENTS_FUSED;
 }
@@ -151,7 +151,7 @@ static neap_error *compile_at(const struct neap_plan *s, int64_t batch, bool tra
     return compile(&o, out);
 }
 
-/* ---- the budget ------------------------------------------------------------------------------------ */
+/* ---- the budget ----------------------------------------------------------------------------- */
 
 static int64_t outside_arena(const struct neap_plan *s, const struct compiled *c) {
     const struct persistent_bytes *p = &c->persistent;
@@ -217,9 +217,8 @@ static neap_error *solve(const struct compiled *c, const struct neap_options *o,
 }
 
 static neap_error *solve_store_all(const struct compiled *c, struct plan_result *out) {
-    const struct plan_request request = {.strategy = "none",
-                                         .budget_bytes = INT64_MAX,
-                                         .alignment_bytes = ALIGNMENT_BYTES};
+    const struct plan_request request = {
+        .strategy = "none", .budget_bytes = INT64_MAX, .alignment_bytes = ALIGNMENT_BYTES};
     return plan_solve(&c->problem, &request, out);
 }
 
@@ -282,8 +281,9 @@ static neap_error *refuse_budget(struct neap_plan *s) {
     }
     char slicing[96] = "";
     if (sliced >= 0 && sliced <= r->budget_bytes)
-        snprintf(slicing, sizeof slicing, "\n              --micro-batch 1   slower; batch norm "
-                                          "would see single samples");
+        snprintf(slicing, sizeof slicing,
+                 "\n              --micro-batch 1   slower; batch norm "
+                 "would see single samples");
     return error_make(NEAP_ERROR_BUDGET,
                       "%s at batch %lld does not fit in %s\n"
                       "  least possible is %s%s\n"
@@ -293,7 +293,7 @@ static neap_error *refuse_budget(struct neap_plan *s) {
                       sliced_text, r->worst_moment, flag, mib, slicing);
 }
 
-/* ---- together --------------------------------------------------------------------------------------- */
+/* ---- together ------------------------------------------------------------------------------- */
 
 static neap_error *plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
@@ -370,8 +370,7 @@ neap_error *session_dump(const struct neap_options *options,
     s->options = *options;
     neap_error *error = open_parts(s, &(struct session_request){.options = options});
     if (!error) {
-        struct compile_options o =
-            compile_options_at(s, micro_size(options), true, NULL);
+        struct compile_options o = compile_options_at(s, micro_size(options), true, NULL);
         o.on_stage = on_stage;
         o.user = user;
         error = compile(&o, &c);

@@ -32,8 +32,8 @@ struct session_request {
     int64_t channels, image_size, num_classes; /* of the data; 0: the model's own */
     int64_t host_bytes;                        /* loader and data; < 0: a loader's queue alone */
     struct device *device; /* to run on, borrowed; NULL: opened as the options say */
-    bool evaluation;  /* forward alone, without gradients or optimizer */
-    bool allow_unfit; /* a plan that does not fit is not an error */
+    bool evaluation;       /* forward alone, without gradients or optimizer */
+    bool allow_unfit;      /* a plan that does not fit is not an error */
 };
 
 /* On NEAP_ERROR_BUDGET *out is there nonetheless. */

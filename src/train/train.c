@@ -38,7 +38,7 @@ static bool stopped(const struct run *r) {
     return r->observer && r->observer->stop && r->observer->stop(r->observer->user);
 }
 
-/* ---- before the first step ------------------------------------------------------------------------ */
+/* ---- before the first step ------------------------------------------------------------------ */
 
 static bool wants_eval(const struct neap_options *o) {
     return o->val_data || (o->data && strcmp(o->data, "synthetic") != 0);
@@ -101,17 +101,17 @@ static neap_error *prepare(struct run *r) {
 }
 
 static neap_error *allocate(struct run *r) {
-    const struct engine_request request = {
-        .session = r->session,
-        .train_samples = r->data.train->n_samples,
-        .eval_samples = r->data.eval ? r->data.eval->n_samples : 0};
+    const struct engine_request request = {.session = r->session,
+                                           .train_samples = r->data.train->n_samples,
+                                           .eval_samples =
+                                               r->data.eval ? r->data.eval->n_samples : 0};
     TRY(engine_create(&request, &r->engine));
     if (r->options->pretrained)
         TRY(weights_load(r->engine->store, r->options->pretrained));
     return run_data_start(&r->data, r->options);
 }
 
-/* ---- an epoch -------------------------------------------------------------------------------------- */
+/* ---- an epoch ------------------------------------------------------------------------------- */
 
 /* Samples of the window that begins at `first`. */
 static int64_t window_count(const struct run *r, int64_t first) {
@@ -204,7 +204,7 @@ static neap_error *train_epoch(struct run *r, int64_t epoch) {
     return r->metrics ? metrics_row(r->metrics, &r->event) : NULL;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 /* checkpoint-<update>/model.safetensors, and `last` pointing there. */
 static neap_error *save(struct run *r) {

@@ -2,8 +2,8 @@
  *
  * Two engines start from the same weights and see the same batches. Compared after every update:
  * loss, every weight, buffer and moment, every gradient where the update reads it, and every mask
- * each time that it is made, recomputed ones included. In the plan's arena every life is filled with
- * NaN when it ends. Before that, unwatched runs measure the arena and the time. */
+ * each time that it is made, recomputed ones included. In the plan's arena every life is filled
+ * with NaN when it ends. Before that, unwatched runs measure the arena and the time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct verify {
     struct neap_verify_report *report;
 };
 
-/* ---- watching a step ---------------------------------------------------------------------------- */
+/* ---- watching a step ------------------------------------------------------------------------ */
 
 static neap_error *before_step(void *user, size_t s) {
     struct side *side = user;
@@ -89,13 +89,12 @@ static neap_error *after_step(void *user, size_t s) {
     return NULL;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static neap_error *open_side(struct side *side, const struct neap_options *o,
                              struct device *device) {
-    TRY(session_create(
-        &(struct session_request){.options = o, .host_bytes = 0, .device = device},
-        &side->session));
+    TRY(session_create(&(struct session_request){.options = o, .host_bytes = 0, .device = device},
+                       &side->session));
     TRY(engine_create(&(struct engine_request){.session = side->session}, &side->engine));
     side->program = side->engine->programs[0].program;
     side->probe = (struct program_probe){before_step, after_step, side};
@@ -174,7 +173,7 @@ static void restart(struct side *side, bool poisoned) {
     side->masks_differing = 0;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static void note_difference(struct verify *v, const char *what, const char *name, int64_t update) {
     if (!v->report->first_difference[0])
@@ -208,8 +207,8 @@ static void compare_stores(struct verify *v, int64_t update) {
             note_difference(v, value_kind_name(e->kind), e->name, update);
         if (e->kind != VALUE_PARAMETER)
             continue;
-        differing = count_differing(v->all.gradients + e->offset, v->plan.gradients + e->offset,
-                                    e->bytes);
+        differing =
+            count_differing(v->all.gradients + e->offset, v->plan.gradients + e->offset, e->bytes);
         r->gradient_tensors++;
         r->gradient_values += shape_elements(e->shape);
         r->gradients_differing += differing;

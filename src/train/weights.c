@@ -62,8 +62,7 @@ neap_error *weights_load(struct store *store, const char *path) {
     neap_error *error = check_file(store, file, path);
     for (size_t i = 0; i < store->n_entries && !error; i++)
         if (is_weight(&store->entries[i]))
-            copy_tensor(store, &store->entries[i],
-                        safetensors_find(file, store->entries[i].name));
+            copy_tensor(store, &store->entries[i], safetensors_find(file, store->entries[i].name));
     safetensors_close(file);
     return error;
 }

@@ -7,7 +7,7 @@ if [ -n "${NEAP_SANITIZE:-}" ]; then
     exit 77
 fi
 idx data
-"${CC:-gcc}" -O2 -shared -fPIC -o count.so "$SOURCE_DIR/tests/e2e/count_allocations.c" -ldl || exit 1
+"${CC:-gcc}" -D_GNU_SOURCE -O2 -shared -fPIC -o count.so "$SOURCE_DIR/tests/e2e/count_allocations.c" -ldl || exit 1
 
 # counts FILE ARGUMENTS...: a counted run.
 counts() {

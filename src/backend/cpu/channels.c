@@ -96,7 +96,7 @@ static void fill_patterns(const struct channel_job *job, const struct channel_un
     }
 }
 
-/* ---- every unit ------------------------------------------------------------------------------ */
+/* ---- every unit ----------------------------------------------------------------------------- */
 
 struct pass {
     const struct channel_units *units;
@@ -124,7 +124,7 @@ void channels_each(const struct channel_units *units, const struct channel_job *
                  &(struct pass){units, job, NULL});
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 struct sums {
     float fast[N_SUMS][MAX_WIDTH];
@@ -184,7 +184,7 @@ void channels_sum(const struct channel_units *units, const struct channel_job *j
             sums[i] += partials[piece * n + i];
 }
 
-/* ---- estimates ------------------------------------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------------------------ */
 
 struct estimate {
     const struct channel_units *units;

@@ -60,7 +60,7 @@ static void free_memory(struct device *device, void *memory, size_t bytes) {
         munmap(memory, bytes ? bytes : 1);
 }
 
-/* ---- what a report about a problem should carry ---------------------------------------------- */
+/* ---- what a report about a problem should carry --------------------------------------------- */
 
 static void describe_processor(FILE *file) {
     FILE *cpuinfo = fopen("/proc/cpuinfo", "r");

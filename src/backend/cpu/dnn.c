@@ -7,7 +7,8 @@
 #include <string.h>
 
 #if DNNL_VERSION_MAJOR != 2
-#error "neap is written for oneDNN 2.x (Debian 12: libdnnl-dev); other versions need a port of this file"
+#error                                                                                             \
+    "neap is written for oneDNN 2.x (Debian 12: libdnnl-dev); other versions need a port of this file"
 #endif
 
 struct library {
@@ -70,7 +71,7 @@ dnnl_engine_t dnn_engine(const struct device *device) {
     return ((const struct library *)device->state)->engine;
 }
 
-/* ---- descriptors ----------------------------------------------------------------------------- */
+/* ---- descriptors ---------------------------------------------------------------------------- */
 
 static dnnl_data_type_t data_type(enum dtype dtype) {
     static const dnnl_data_type_t types[N_DTYPES] = {
@@ -81,9 +82,8 @@ static dnnl_data_type_t data_type(enum dtype dtype) {
 }
 
 dnnl_memory_desc_t dnn_desc_any(struct shape shape, enum dtype dtype) {
-    dnnl_memory_desc_t desc = {.ndims = shape.rank,
-                               .data_type = data_type(dtype),
-                               .format_kind = dnnl_format_kind_any};
+    dnnl_memory_desc_t desc = {
+        .ndims = shape.rank, .data_type = data_type(dtype), .format_kind = dnnl_format_kind_any};
     for (int d = 0; d < shape.rank; d++)
         desc.dims[d] = desc.padded_dims[d] = shape.dim[d];
     return desc;
@@ -163,7 +163,7 @@ bool dnn_layout_of(const dnnl_memory_desc_t *desc, struct layout *out) {
     return dnnl_memory_desc_equal(&again, desc);
 }
 
-/* ---- primitives ------------------------------------------------------------------------------- */
+/* ---- primitives ----------------------------------------------------------------------------- */
 
 static neap_error *make_attributes(struct dnn_post post, dnnl_primitive_attr_t *out) {
     dnnl_primitive_attr_t attributes = NULL;
@@ -279,10 +279,8 @@ neap_error *dnn_call_create(struct device *device, dnnl_primitive_desc_t describ
         return error;
     }
     call->stream = library->stream;
-    snprintf(call->implementation, sizeof call->implementation, "%s",
-             implementation_of(described));
-    TRY_GOTO(dnn_error(dnnl_primitive_create(&call->primitive, described),
-                       "creating a primitive"));
+    snprintf(call->implementation, sizeof call->implementation, "%s", implementation_of(described));
+    TRY_GOTO(dnn_error(dnnl_primitive_create(&call->primitive, described), "creating a primitive"));
     for (int i = 0; i < n_arguments; i++) {
         call->role[i] = arguments[i].role;
         call->index[i] = arguments[i].index;
@@ -316,8 +314,9 @@ neap_error *dnn_call_run(void *state, const struct launch *launch) {
     for (int i = 0; i + 1 < call->n; i++)
         TRY(bind(call, i, lists[call->role[i]][call->index[i]]));
     TRY(bind(call, call->n - 1, launch->scratch));
-    return dnn_error(dnnl_primitive_execute(call->primitive, call->stream, call->n, call->arguments),
-                     "running a primitive");
+    return dnn_error(
+        dnnl_primitive_execute(call->primitive, call->stream, call->n, call->arguments),
+        "running a primitive");
 }
 
 const char *dnn_call_implementation(const void *state) {

@@ -58,7 +58,6 @@ const char *dnn_call_implementation(const void *call);
 
 dnnl_engine_t dnn_engine(const struct device *device);
 MUST_USE neap_error *dnn_describe_reorder(struct device *device, const dnnl_memory_desc_t *from,
-                                          const dnnl_memory_desc_t *to,
-                                          dnnl_primitive_desc_t *out);
+                                          const dnnl_memory_desc_t *to, dnnl_primitive_desc_t *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The three activation layouts seen as one: [batch][blocks][space][lanes], channel = block × lanes +
- * lane. Plain has one lane a block, channels-last one block, nChw16c sixteen lanes. */
+/* The three activation layouts seen as one: [batch][blocks][space][lanes], channel = block × lanes
+ * + lane. Plain has one lane a block, channels-last one block, nChw16c sixteen lanes. */
 #ifndef NEAP_BACKEND_CPU_VIEW_H
 #define NEAP_BACKEND_CPU_VIEW_H
 

@@ -147,6 +147,7 @@ static const struct {
     {"\"y = relu(x)", "test.neap:3:1: the name has no closing quote"},
     {"\"\\n\" = relu(x)", "test.neap:3:2: no escape"},
     {"\"\\x00\" = relu(x)", "test.neap:3:2: no escape"},
+    {"parameter w f32 2x3x1x1\ny = conv2d(x, w) stride=0", "test.neap:4:5: conv2d 'y'"},
     {"roles logits=z", "test.neap:3:14: undefined value 'z'"},
     {"roles head=x", "test.neap:3:7: unknown role 'head'"},
     {"roles logits=x", "test.neap: logits 'x' has rank 4 instead of 2"},
@@ -201,7 +202,21 @@ static uint32_t random_below(struct random *random, size_t n) {
     return philox_at(random->seed, 0, random->at++).word[0] % (uint32_t)n;
 }
 
-/* Changes bytes, and copies, moves and removes pieces; the text keeps its terminator. */
+static void put_in(char *text, size_t at, size_t old_bytes, const char *piece, size_t bytes) {
+    memmove(text + at + bytes, text + at + old_bytes, strlen(text + at + old_bytes) + 1);
+    memcpy(text + at, piece, bytes);
+}
+
+/* The next number becomes one that ops may not expect. */
+static void change_number(struct random *random, char *text, size_t at) {
+    static const char *const numbers[] = {"0", "-1", "1", "7", "2147483647", "-2147483647"};
+    const char *number = numbers[random_below(random, sizeof numbers / sizeof *numbers)];
+    at += strcspn(text + at, "0123456789");
+    put_in(text, at, strspn(text + at, "0123456789"), number, strlen(number));
+}
+
+/* Changes bytes and numbers, and copies, moves and removes pieces; the text keeps its terminator.
+ */
 static void mutate(struct random *random, char *text, size_t room) {
     static const char marks[] = " ,()[]=:@#\"\\x_\n-19.abAB\x80\x01";
     for (uint32_t n = 1 + random_below(random, 4); n > 0; n--) {
@@ -211,22 +226,23 @@ static void mutate(struct random *random, char *text, size_t room) {
         piece = from + piece > length ? length - from : piece;
         char copy[12];
         memcpy(copy, text + from, piece);
-        switch (random_below(random, 4)) {
+        if (length + 16 > room)
+            return;
+        switch (random_below(random, 5)) {
         case 0: /* another byte */
-            if (at < length)
-                text[at] = marks[random_below(random, sizeof marks - 1)];
+            text[at] = at < length ? marks[random_below(random, sizeof marks - 1)] : '\0';
             break;
         case 1: /* a piece goes */
-            memmove(text + from, text + from + piece, length - from - piece + 1);
+            put_in(text, from, piece, "", 0);
             break;
         case 2: /* a piece is put in elsewhere */
-            if (length + piece >= room)
-                break;
-            memmove(text + at + piece, text + at, length - at + 1);
-            memcpy(text + at, copy, piece);
+            put_in(text, at, 0, copy, piece);
             break;
-        default: /* a piece is written over another */
+        case 3: /* a piece is written over another */
             memcpy(text + at, copy, piece < length - at ? piece : length - at);
+            break;
+        default:
+            change_number(random, text, at);
         }
     }
 }

@@ -9,8 +9,8 @@
  *
  * An output that was declared persistent has no bytes. Ops and values are named by what is written;
  * schedules are names of ops. */
-#ifndef TESTS_UNIT_PLAN_BUILDER_H
-#define TESTS_UNIT_PLAN_BUILDER_H
+#ifndef NEAP_TESTS_UNIT_PLAN_BUILDER_H
+#define NEAP_TESTS_UNIT_PLAN_BUILDER_H
 
 #include <setjmp.h>
 #include <stdarg.h>

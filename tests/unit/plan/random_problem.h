@@ -1,6 +1,6 @@
 /* Random training steps and random valid schedules of them, by seed. */
-#ifndef TESTS_UNIT_PLAN_RANDOM_PROBLEM_H
-#define TESTS_UNIT_PLAN_RANDOM_PROBLEM_H
+#ifndef NEAP_TESTS_UNIT_PLAN_RANDOM_PROBLEM_H
+#define NEAP_TESTS_UNIT_PLAN_RANDOM_PROBLEM_H
 
 #include "base/philox.h"
 #include "unit/plan/builder.h"
@@ -263,7 +263,7 @@ static inline void random_schedule(const struct builder *b, const struct order_r
     uint32_t runs[max_ops] = {0}, n_left = b->problem.n_ops;
     schedule->n = 0;
     while (n_left) {
-        uint32_t fresh[max_ops], again[max_ops], n_fresh = 0, n_again = 0;
+        uint32_t fresh[max_ops] = {0}, again[max_ops] = {0}, n_fresh = 0, n_again = 0;
         for (uint32_t op = 0; op < b->problem.n_ops; op++) {
             if (!may_run(b, rules, runs, op))
                 continue;

@@ -19,7 +19,7 @@ struct network {
     int64_t channels, image_size;
     double arena_percent; /* of store-all's, for the auto strategy; 0: the least there is */
 };
-static struct network mlp = {"mlp", 1, 28, 0}, lenet5 = {"lenet5", 1, 28, 60},
+static struct network mlp = {"mlp", 1, 28, 0}, lenet5 = {"lenet5", 1, 28, 0},
                       resnet20 = {"resnet20", 1, 28, 60}, resnet18 = {"resnet18", 3, 64, 60},
                       vgg11 = {"vgg11", 3, 32, 60};
 
