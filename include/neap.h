@@ -283,7 +283,7 @@ struct neap_event {
     enum neap_event_kind kind;
     const char *text;
     const struct neap_plan_report *report;
-    int64_t epoch, epochs, update, updates; /* of the run */
+    int64_t epoch, epochs, update, updates; /* of the run; epochs count from 1, updates done */
     int64_t update_in_epoch, updates_per_epoch;
     double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */
     double eval_loss, eval_top1, eval_top5; /* percent */

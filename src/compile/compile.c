@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/verify.h"
 #include "ops/fill.h"
 #include "ops/layout_query.h"
 #include "pass/autodiff.h"
@@ -81,6 +82,7 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
     TRY_GOTO(graph_clone(o->model, &c->g));
     uint32_t n_values;
 
+    TRY_GOTO(graph_check(o->model)); /* what a user wrote is a user's error */
     STAGE("model", graph_rebatch(c->g, o->batch));
     STAGE("expand", pass_expand(c->g, o->training, &result));
     STAGE("fuse-norm", pass_fuse_before_autodiff(c->g, &result));

@@ -26,7 +26,7 @@ static void both_sides(const struct int_list *list, int64_t missing, int64_t out
 int64_t conv2d_output(int64_t input, int64_t kernel, int64_t stride, int64_t padding,
                       int64_t dilation) {
     int64_t room = input + 2 * padding - dilation * (kernel - 1) - 1;
-    return room < 0 ? 0 : room / stride + 1;
+    return room < 0 || stride < 1 ? 0 : room / stride + 1;
 }
 
 void conv2d_geometry_of(const neap_graph *g, const struct node *node, struct conv2d_geometry *out) {

@@ -23,7 +23,7 @@ struct conv2d_geometry {
 /* Of a conv2d, conv2d_backward_data or conv2d_backward_weight node. */
 void conv2d_geometry_of(const neap_graph *g, const struct node *node, struct conv2d_geometry *out);
 
-/* floor((input + 2 padding − dilation (kernel − 1) − 1) / stride) + 1 */
+/* floor((input + 2 padding − dilation (kernel − 1) − 1) / stride) + 1; 0 where nothing fits */
 int64_t conv2d_output(int64_t input, int64_t kernel, int64_t stride, int64_t padding,
                       int64_t dilation);
 

@@ -71,9 +71,11 @@ static inline void largest(const struct call *call, const struct window_run *run
             const float *x =
                 call->from + run->image + row * run->row_stride + column * run->column_stride;
             int32_t place = first + (int32_t)(row * kernel_width + column);
+#pragma omp simd
             for (int64_t k = 0; k < n; k++) {
-                bool better = (x[k * step] > best[k]) | (x[k * step] != x[k * step]); /* NaN */
-                best[k] = better ? x[k * step] : best[k];
+                float value = x[k * step];
+                bool better = (value > best[k]) | (value != value); /* or not a number */
+                best[k] = better ? value : best[k];
                 where[k] = better ? place : where[k];
             }
         }

@@ -50,7 +50,11 @@ static bool ends_in(const char *text, const char *end) {
 neap_error *neap_graph_read(const char *path, neap_graph **out) {
     struct file_bytes text;
     TRY(file_read(path, 64 << 20, NEAP_ERROR_MODEL, &text));
-    neap_error *error = graph_read_text(text.data, path, &all_ops, out);
+    neap_error *error = NULL;
+    if ((int64_t)strlen(text.data) != text.size_bytes)
+        error = error_make(NEAP_ERROR_MODEL, "%s: not a graph's text: it holds a zero byte", path);
+    else
+        error = graph_read_text(text.data, path, &all_ops, out);
     free(text.data);
     return error;
 }

@@ -178,7 +178,7 @@ static neap_error *train_epoch(struct run *r, int64_t epoch) {
     struct engine_metrics sums = {0};
     int64_t samples = 0;
     r->epoch_seconds = process_seconds();
-    r->event.epoch = epoch;
+    r->event.epoch = epoch + 1;
     r->event.update_in_epoch = 0;
     TRY(loader_start_epoch(r->data.train_loader, epoch));
     while (samples < r->data.train->n_samples && r->event.update < r->updates) {

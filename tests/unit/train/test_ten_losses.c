@@ -1,7 +1,8 @@
 /* Ten updates of whole networks against PyTorch in float64, and under recompute against themselves.
  *
- * Weights, batch and labels come from closed formulas, so that nothing but the files of tests/oracle
- * is needed. Gradients are read where they are stored (the update is not fused into backward). */
+ * Weights, batch and labels come from closed formulas, so that nothing but the files of
+ * tests/oracle is needed. Gradients are read where they are stored (the update is not fused into
+ * backward). */
 #include "support/files.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ struct network {
     double arena_percent; /* of store-all's, for the auto strategy; 0: the least there is */
 };
 static struct network mlp = {"mlp", 1, 28, 0}, lenet5 = {"lenet5", 1, 28, 0},
-                      resnet20 = {"resnet20", 1, 28, 60}, resnet18 = {"resnet18", 3, 64, 60},
-                      vgg11 = {"vgg11", 3, 32, 60};
+                      resnet20 = {"resnet20", 1, 28, 60}, resnet18 = {"resnet18", 3, 64, 0},
+                      vgg11 = {"vgg11", 3, 32, 0};
 
 struct training {
     const struct network *network;
@@ -73,10 +74,9 @@ static void start(struct training *t, const struct network *network, const char 
         options.arena = (struct neap_size){.kind = NEAP_SIZE_PERCENT, .percent = arena_percent};
     else if (!strcmp(recompute, "auto"))
         options.memory = (struct neap_size){.kind = NEAP_SIZE_MIN};
-    assert_no_error(session_create(
-        &(struct session_request){.options = &options, .host_bytes = -1}, &t->session));
-    assert_no_error(
-        engine_create(&(struct engine_request){.session = t->session}, &t->engine));
+    assert_no_error(session_create(&(struct session_request){.options = &options, .host_bytes = -1},
+                                   &t->session));
+    assert_no_error(engine_create(&(struct engine_request){.session = t->session}, &t->engine));
     oracle_fill_store(t->engine->store);
     make_batch(t);
 }
@@ -97,7 +97,8 @@ static void update(struct training *t, int i) {
     t->losses[i] = engine_take_metrics(t->engine).loss / (double)batch;
 }
 
-/* ---- against PyTorch ------------------------------------------------------------------------------ */
+/* ---- against PyTorch
+ * ------------------------------------------------------------------------------ */
 
 /* The store's entry of a buffer, or of the gradient of a parameter. */
 static const struct store_entry *entry_of(const struct training *t,
@@ -155,7 +156,8 @@ static void assert_losses_agree(const struct training *t) {
                      t->losses[i], t->expected.losses[i], tolerance);
 }
 
-/* ---- the tests ------------------------------------------------------------------------------------ */
+/* ---- the tests
+ * ------------------------------------------------------------------------------------ */
 
 static void train_store_all(const struct network *network, struct training *t) {
     start(t, network, "none", 0);
@@ -199,7 +201,7 @@ static void RecomputeChangesNoBitOfTenLosses(void **state) {
     {#network ": losses, gradients and statistics are float64's within rounding",                  \
      LossesGradientsAndStatisticsAreFloat64sWithinRounding, NULL, NULL, &network},                 \
     {                                                                                              \
-        #network ": recompute changes no bit of ten losses", RecomputeChangesNoBitOfTenLosses,     \
+#network ": recompute changes no bit of ten losses", RecomputeChangesNoBitOfTenLosses,     \
             NULL, NULL, &network                                                                   \
     }
 
