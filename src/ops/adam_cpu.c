@@ -1,4 +1,5 @@
-/* Adam and AdamW in one pass over parameter, gradient and moments, in whatever layout they share. */
+/* Adam and AdamW in one pass over parameter, gradient and moments, in whatever layout they share.
+ */
 #include "ops/adam.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 struct call {
     float *w, *m, *v;
     const float *gradient;
-    float *clear; /* the gradient where it is to be cleared, or NULL */
+    float *clear;               /* the gradient where it is to be cleared, or NULL */
     float scale, decay, shrink; /* decay of the gradient; factor of the parameter */
     float beta1, rest1, beta2, rest2, step, root, eps;
 };

@@ -35,7 +35,8 @@ const struct kernel kernel_add_cpu = {
     .run = run,
 };
 
-/* ---- accumulate: sum += x --------------------------------------------------------------------- */
+/* ---- accumulate: sum += x ---------------------------------------------------------------------
+ */
 
 static neap_error *accumulate_run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;

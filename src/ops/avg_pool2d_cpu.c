@@ -104,9 +104,8 @@ SIMD static void backward_range(const void *context, int64_t begin, int64_t end)
 
 neap_error *window_mean_backward_run(void *state, const struct launch *launch) {
     const struct windows *w = state;
-    parallel_for(w->image.batch * w->image.blocks,
-                 4096 / (w->image.space * w->image.lanes) + 1, backward_range,
-                 &(struct call){w, launch->in[0], launch->out[0]});
+    parallel_for(w->image.batch * w->image.blocks, 4096 / (w->image.space * w->image.lanes) + 1,
+                 backward_range, &(struct call){w, launch->in[0], launch->out[0]});
     return NULL;
 }
 

@@ -1,5 +1,6 @@
-/* Batch norm's backward ops at the speed of memory: two passes over x and dy, the first for the sums
- * dγ and dβ, the second for dx. With relu=1 both recompute the sign of y instead of reading it. */
+/* Batch norm's backward ops at the speed of memory: two passes over x and dy, the first for the
+ * sums dγ and dβ, the second for dx. With relu=1 both recompute the sign of y instead of reading
+ * it. */
 #include <math.h>
 #include <string.h>
 
@@ -76,9 +77,8 @@ static neap_error *reduce_create(const struct kernel_site *site, void **state,
 /* Inputs x, dy, mean, var, γ, β. */
 static neap_error *reduce_run(void *state, const struct launch *launch) {
     const struct batch_norm_state *s = state;
-    struct channel_job job = {.leaf = reduce_leaf,
-                              .in = {launch->in[0], launch->in[1]},
-                              .relu = s->attrs->relu};
+    struct channel_job job = {
+        .leaf = reduce_leaf, .in = {launch->in[0], launch->in[1]}, .relu = s->attrs->relu};
     struct batch_norm_scratch at = batch_norm_scratch_of(s, launch->scratch, true, &job);
     const float *mean = launch->in[2], *var = launch->in[3];
     float *dgamma = launch->out[0], *dbeta = launch->out[1];

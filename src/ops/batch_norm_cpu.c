@@ -12,19 +12,22 @@
 
 /* ---- shared with backward ------------------------------------------------------------------- */
 
+/* Numbers per channel are plain; activations have x's layout, or are plain where it is none of the
+ * three. */
 const char *batch_norm_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
-    struct value x = *node_input(site->g, site->node, 0);
+    const struct node *node = site->node;
+    struct value x = *node_input(site->g, node, 0);
     struct channel_units units;
     x.layout = want->in[0];
     if (!channel_units_of(&x, &units))
-        return "the layout is not plain, channels-last or blocked by channels";
-    for (uint32_t i = 0; i < site->node->n_inputs; i++)
-        if (node_has_input(site->node, i))
-            want->in[i] = node_input(site->g, site->node, i)->shape.rank == 1 ? (struct layout){0}
-                                                                             : x.layout;
-    for (uint32_t i = 0; i < site->node->n_outputs; i++)
-        want->out[i] = node_output(site->g, site->node, i)->shape.rank == 1 ? (struct layout){0}
-                                                                           : x.layout;
+        x.layout = (struct layout){0};
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node_has_input(node, i))
+            want->in[i] =
+                node_input(site->g, node, i)->shape.rank == 1 ? (struct layout){0} : x.layout;
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        want->out[i] =
+            node_output(site->g, node, i)->shape.rank == 1 ? (struct layout){0} : x.layout;
     return f32_negotiate(site);
 }
 

@@ -1,5 +1,5 @@
-/* What batch norm's forward and backward kernels share. Both compute a and b of y = x a + b here and
- * y in the same two roundings, so that backward sees the sign that forward saw. */
+/* What batch norm's forward and backward kernels share. Both compute a and b of y = x a + b here
+ * and y in the same two roundings, so that backward sees the sign that forward saw. */
 #ifndef NEAP_OPS_BATCH_NORM_CPU_H
 #define NEAP_OPS_BATCH_NORM_CPU_H
 

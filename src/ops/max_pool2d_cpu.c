@@ -123,9 +123,9 @@ static neap_error *forward_create(const struct kernel_site *site, void **state,
 static neap_error *forward_run(void *state, const struct launch *launch) {
     const struct state *s = state;
     const struct channel_view *p = &s->windows->pooled;
-    parallel_for(p->batch * p->blocks * p->height, 4096 / (p->width * p->lanes) + 1, forward_range,
-                 &(struct call){s, launch->in[0], launch->out[0],
-                                s->indexed ? launch->out[1] : NULL});
+    parallel_for(
+        p->batch * p->blocks * p->height, 4096 / (p->width * p->lanes) + 1, forward_range,
+        &(struct call){s, launch->in[0], launch->out[0], s->indexed ? launch->out[1] : NULL});
     return NULL;
 }
 
@@ -162,8 +162,7 @@ static void backward_range(const void *context, int64_t begin, int64_t end) {
 }
 
 /* The index cannot be reordered: the gradient takes its layout. */
-static const char *backward_negotiate(const struct kernel_site *site,
-                                      struct kernel_layouts *want) {
+static const char *backward_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
     return windows_negotiate(site, want, 1);
 }
 
@@ -177,8 +176,7 @@ static neap_error *backward_run(void *state, const struct launch *launch) {
     const struct state *s = state;
     const struct channel_view *image = &s->windows->image;
     parallel_for(image->batch * image->blocks, 4096 / (image->space * image->lanes) + 1,
-                 backward_range,
-                 &(struct call){s, launch->in[0], launch->out[0], launch->in[1]});
+                 backward_range, &(struct call){s, launch->in[0], launch->out[0], launch->in[1]});
     return NULL;
 }
 

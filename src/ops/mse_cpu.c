@@ -11,7 +11,8 @@ struct call {
     float *dx, scale;
 };
 
-/* ---- loss = Σ_n mean (x − target)² -------------------------------------------------------------- */
+/* ---- loss = Σ_n mean (x − target)² --------------------------------------------------------------
+ */
 
 static void sum_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -45,7 +46,8 @@ const struct kernel kernel_mse_cpu = {
     .run = run,
 };
 
-/* ---- dx = 2 (x − target) dloss / elements of a sample ------------------------------------------- */
+/* ---- dx = 2 (x − target) dloss / elements of a sample -------------------------------------------
+ */
 
 SIMD static void gradient_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -60,11 +62,11 @@ static neap_error *gradient_run(void *state, const struct launch *launch) {
     const struct rows *s = state;
     double dloss = (double)*(const float *)launch->in[2];
     parallel_for(s->n * s->width, 16384, gradient_range,
-                 &(struct call){.x = launch->in[0],
-                                .target = launch->in[1],
-                                .dx = launch->out[0],
-                                .scale = (float)(2 * dloss * (double)s->samples /
-                                                 (double)(s->n * s->width))});
+                 &(struct call){
+                     .x = launch->in[0],
+                     .target = launch->in[1],
+                     .dx = launch->out[0],
+                     .scale = (float)(2 * dloss * (double)s->samples / (double)(s->n * s->width))});
     return NULL;
 }
 

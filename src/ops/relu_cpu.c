@@ -32,9 +32,9 @@ static void forward_range(const void *context, int64_t begin, int64_t end) {
 
 static neap_error *forward_run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;
-    parallel_for(s->n, ELEMENTWISE_GRAIN, forward_range,
-                 &(struct forward){launch->in[0], launch->out[0],
-                                   s->n_out > 1 ? launch->out[1] : NULL});
+    parallel_for(
+        s->n, ELEMENTWISE_GRAIN, forward_range,
+        &(struct forward){launch->in[0], launch->out[0], s->n_out > 1 ? launch->out[1] : NULL});
     return NULL;
 }
 
@@ -65,8 +65,10 @@ SIMD static void gate_by_mask(const float *dy, const uint8_t *mask, float *dx, i
     for (int64_t byte = 0; byte < bytes; byte++) {
         uint32_t bits = mask[byte];
 #pragma omp simd
-        for (uint32_t k = 0; k < 8; k++)
-            dx[byte * 8 + k] = bits >> k & 1 ? dy[byte * 8 + k] : 0;
+        for (uint32_t k = 0; k < 8; k++) {
+            float open = dy[byte * 8 + k]; /* loaded whether it counts or not: no masked loads */
+            dx[byte * 8 + k] = bits >> k & 1 ? open : 0;
+        }
     }
     for (int64_t i = bytes * 8; i < n; i++)
         dx[i] = mask[i / 8] >> i % 8 & 1 ? dy[i] : 0;
@@ -87,8 +89,7 @@ struct backward_state {
     bool masked;
 };
 
-static const char *backward_negotiate(const struct kernel_site *site,
-                                      struct kernel_layouts *want) {
+static const char *backward_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
     enum dtype saved = node_input(site->g, site->node, 1)->dtype;
     if (saved != DTYPE_F32 && saved != DTYPE_BIT)
         return "it reads the output in fp32, or a bit mask";

@@ -14,13 +14,13 @@ struct call {
 static neap_error *run_rows(void *state, const struct launch *launch, bool two,
                             void (*range)(const void *context, int64_t begin, int64_t end)) {
     const struct rows *s = state;
-    parallel_for(
-        s->n, rows_grain(s), range,
-        &(struct call){s, launch->in[0], two ? launch->in[1] : NULL, launch->out[0]});
+    parallel_for(s->n, rows_grain(s), range,
+                 &(struct call){s, launch->in[0], two ? launch->in[1] : NULL, launch->out[0]});
     return NULL;
 }
 
-/* ---- y = exp(x − max) / Σ exp(x − max) --------------------------------------------------------- */
+/* ---- y = exp(x − max) / Σ exp(x − max) ---------------------------------------------------------
+ */
 
 static void softmax_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -48,7 +48,8 @@ const struct kernel kernel_softmax_cpu = {
     .run = softmax_run,
 };
 
-/* ---- dx = y (dy − Σ dy y), inputs dy, y -------------------------------------------------------- */
+/* ---- dx = y (dy − Σ dy y), inputs dy, y --------------------------------------------------------
+ */
 
 static void softmax_backward_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -76,7 +77,8 @@ const struct kernel kernel_softmax_backward_cpu = {
     .run = softmax_backward_run,
 };
 
-/* ---- y = x − log Σ exp x ----------------------------------------------------------------------- */
+/* ---- y = x − log Σ exp x -----------------------------------------------------------------------
+ */
 
 static void log_softmax_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -105,7 +107,8 @@ const struct kernel kernel_log_softmax_cpu = {
     .run = log_softmax_run,
 };
 
-/* ---- dx = dy − exp(y) Σ dy, inputs dy, y ------------------------------------------------------- */
+/* ---- dx = dy − exp(y) Σ dy, inputs dy, y -------------------------------------------------------
+ */
 
 static void log_softmax_backward_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;

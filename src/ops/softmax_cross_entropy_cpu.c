@@ -14,7 +14,8 @@ struct call {
     double dloss;
 };
 
-/* ---- loss = Σ_n (log Σ_c exp(logit) − logit[label]) -------------------------------------------- */
+/* ---- loss = Σ_n (log Σ_c exp(logit) − logit[label]) --------------------------------------------
+ */
 
 static void loss_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
@@ -46,7 +47,8 @@ const struct kernel kernel_softmax_cross_entropy_cpu = {
     .run = loss_run,
 };
 
-/* ---- dlogits = (softmax − onehot) dloss -------------------------------------------------------- */
+/* ---- dlogits = (softmax − onehot) dloss --------------------------------------------------------
+ */
 
 static void gradient_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;

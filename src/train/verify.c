@@ -22,7 +22,8 @@ struct side {
     struct engine *engine;
     const struct program *program;
     unsigned char *gradients; /* parallel to the store: by the parameter's offset */
-    uint64_t *masks;          /* by node: hash of the mask when first made in this batch, 0: none */
+    uint64_t *made;  /* by node: hash of the mask when first made in this micro-batch, 0: none */
+    uint64_t *masks; /* by node: hash of those of all micro-batches of the update, 0: none */
     struct program_probe probe;
     struct poison poison;
     bool poisoned;
@@ -41,9 +42,11 @@ struct verify {
 
 static neap_error *before_step(void *user, size_t s) {
     struct side *side = user;
+    if (s == 0) /* of a micro-batch */
+        memset(side->made, 0, side->program->g->n_nodes * sizeof *side->made);
     const struct program_step *step = &side->program->steps[s];
     const struct node *node = graph_node(side->program->g, step->node);
-    if (node->phase != PHASE_UPDATE)
+    if (node->phase != PHASE_UPDATE || !node->n_updates) /* a reorder of a gradient has none */
         return NULL;
     const unsigned char *parameter = step->launch.up[0];
     const void *gradient =
@@ -53,11 +56,17 @@ static neap_error *before_step(void *user, size_t s) {
     return NULL;
 }
 
+/* A step of FNV-1a, which never gives 0. */
+static uint64_t hash_next(uint64_t hash, uint64_t item) {
+    hash = (hash ^ item) * 0x100000001b3u;
+    return hash ? hash : 1;
+}
+
 static uint64_t hash_bytes(const unsigned char *bytes, int64_t n) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (int64_t i = 0; i < n; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash ? hash : 1;
+        hash = hash_next(hash, bytes[i]);
+    return hash;
 }
 
 /* The output that is a mask or carries one: a bit mask, or what dropout made. */
@@ -79,10 +88,12 @@ static neap_error *after_step(void *user, size_t s) {
     if (mask >= 0) {
         int64_t bytes = value_bytes(graph_value(g, node->outputs[mask]));
         uint64_t hash = hash_bytes(step->launch.out[mask], bytes);
-        uint64_t *first = &side->masks[step->node];
-        if (!*first)
-            *first = hash;
-        side->masks_differing += *first != hash;
+        uint64_t *made = &side->made[step->node], *all = &side->masks[step->node];
+        if (!*made) {
+            *made = hash;
+            *all = hash_next(*all, hash);
+        }
+        side->masks_differing += *made != hash;
     }
     if (side->poisoned)
         poison_step(&side->poison, s);
@@ -99,12 +110,14 @@ static neap_error *open_side(struct side *side, const struct neap_options *o,
     side->program = side->engine->programs[0].program;
     side->probe = (struct program_probe){before_step, after_step, side};
     TRY(memory_alloc((size_t)side->engine->store->bytes, 1, &side->gradients));
+    TRY(memory_alloc(side->program->g->n_nodes, sizeof *side->made, &side->made));
     TRY(memory_alloc(side->program->g->n_nodes, sizeof *side->masks, &side->masks));
     return poison_create(&side->engine->arena, &side->session->plan.lives, &side->poison);
 }
 
 static void close_side(struct side *side) {
     free(side->gradients);
+    free(side->made);
     free(side->masks);
     poison_free(&side->poison);
     engine_free(side->engine);
@@ -127,8 +140,8 @@ static void make_batch(struct verify *v, int64_t update) {
 static neap_error *run_update(struct verify *v, struct side *side, int64_t update, double *loss) {
     const struct neap_plan *s = side->session;
     engine_begin(side->engine, (uint64_t)update, s->options.lr, session_window(s));
+    memset(side->masks, 0, side->program->g->n_nodes * sizeof *side->masks);
     for (int64_t a = 0; a < s->options.grad_accum_steps; a++) {
-        memset(side->masks, 0, side->program->g->n_nodes * sizeof *side->masks);
         if (side->poisoned)
             poison_fill(&side->poison);
         TRY(engine_batch(side->engine, v->images, v->labels, s->options.batch));
@@ -269,6 +282,8 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     for (int64_t update = 0; update < options->updates; update++)
         TRY(compare_update(v, update));
     r->masks_differing += v->plan.masks_differing;
+    if (v->plan.masks_differing)
+        note_difference(v, "a mask", "made again", options->updates - 1);
     r->updates = options->updates;
     r->canaries_intact = v->plan.poison.intact;
     r->arena_planned_bytes = v->plan.session->report.plan.arena_bytes;

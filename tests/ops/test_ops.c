@@ -16,7 +16,7 @@
 #include "support/kernel_check.h"
 #include "support/problem.h"
 
-enum { MAX_VALUES = 64 };
+enum { MAX_VALUES = 64, MAX_DIFFERENCES = 300 };
 static const double step = 1e-6, gradient_tolerance = 1e-6;
 
 struct result {
@@ -81,7 +81,8 @@ static double loss_with(struct interpreter *it, node_id n_forward, value_id loss
 static neap_error *compare_gradient(struct interpreter *it, node_id n_forward, value_id loss,
                                     value_id value, value_id gradient, struct result *result) {
     const struct tensor *x = &it->tensors[value], *dx = &it->tensors[gradient];
-    for (int64_t i = 0; i < shape_elements(x->shape); i++) {
+    int64_t stride = shape_elements(x->shape) / MAX_DIFFERENCES | 1; /* odd: meets every corner */
+    for (int64_t i = 0; i < shape_elements(x->shape); i += stride) {
         double at = tensor_get(x, i), analytic = tensor_get(dx, i);
         double h = step * fmax(1, fabs(at));
         double above = loss_with(it, n_forward, loss, x, i, at + h);

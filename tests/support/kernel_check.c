@@ -317,8 +317,9 @@ static neap_error *check_kernel(struct device *device, const neap_graph *g, cons
         {0}, layout_channels_last(), layout_blocked_channels(8), layout_blocked_channels(16)};
     enum { N = sizeof layouts / sizeof *layouts };
     neap_error *error = NULL;
-    bool image = has_image(g, node);
-    int n_targets = node->op == &op_reorder && image ? N : 1;
+    bool image =
+        has_image(g, node) && c->kernel->op; /* the reference wants plain whatever it gets */
+    int n_targets = image && node->op == &op_reorder ? N : 1;
     for (int i = 0; i < (image ? N * 2 * n_targets : 1) && !error; i++) {
         struct layout layout = layouts[i / 2 % N], target = layouts[i / 2 / N];
         struct site s;

@@ -10,7 +10,8 @@
 #include "support/files.h"
 #include "support/oracle.h"
 
-/* ---- devices ---------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------
+ */
 
 static neap_error *open_nothing(struct device *device) {
     (void)device;
@@ -58,7 +59,8 @@ struct device *network_device(const struct backend *backend, int threads) {
     return device;
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------- */
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
 
 neap_graph *network_model(const char *name, int64_t batch, int64_t image_size) {
     neap_graph *g;
@@ -91,7 +93,8 @@ int count_op(const neap_graph *g, const struct op_def *op) {
     return count;
 }
 
-/* ---- from model to program ---------------------------------------------------------------------- */
+/* ---- from model to program ----------------------------------------------------------------------
+ */
 
 struct compile_options network_compile_options(const struct network_request *r,
                                                struct update_options *update) {

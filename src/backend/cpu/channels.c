@@ -117,7 +117,7 @@ static void each_range(const void *context, int64_t begin, int64_t end) {
 }
 
 void channels_each(const struct channel_units *units, const struct channel_job *job) {
-    int64_t elements = units->parts > 1         ? units->part_stride
+    int64_t elements = units->parts > 1               ? units->part_stride
                        : units->stride > units->width ? UNIT
                                                       : units->run;
     parallel_for(units->batch * units->tiles * units->parts, divide_up(UNIT, elements), each_range,

@@ -125,12 +125,20 @@ dnnl_memory_desc_t dnn_desc_matrix(int64_t rows, int64_t columns, int64_t row_st
     return desc;
 }
 
-/* Outer dimensions by falling stride; equal strides (dimensions of size 1) by logical order. */
-static void order_of(const dnnl_memory_desc_t *desc, uint8_t order[MAX_RANK]) {
+/* Does dimension a lie outside of b? Of equal strides one has size 1: it lies inside. */
+static bool lies_outside(const dnnl_memory_desc_t *desc, int a, int b) {
     const int64_t *strides = desc->format_desc.blocking.strides;
+    if (strides[a] != strides[b])
+        return strides[a] > strides[b];
+    bool single_a = desc->padded_dims[a] == 1, single_b = desc->padded_dims[b] == 1;
+    return single_a != single_b ? single_b : a < b;
+}
+
+/* Outer dimensions from the outermost to the innermost. */
+static void order_of(const dnnl_memory_desc_t *desc, uint8_t order[MAX_RANK]) {
     for (int d = 0; d < desc->ndims; d++) {
         int place = d;
-        for (; place > 0 && strides[order[place - 1]] < strides[d]; place--)
+        for (; place > 0 && lies_outside(desc, d, order[place - 1]); place--)
             order[place] = order[place - 1];
         order[place] = (uint8_t)d;
     }

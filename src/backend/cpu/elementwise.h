@@ -19,8 +19,7 @@ struct elementwise {
     const void *attrs;
     uint32_t n_in, n_out, n_up;
 };
-neap_error *elementwise_create(const struct kernel_site *site, void **state,
-                               size_t *scratch_bytes);
+neap_error *elementwise_create(const struct kernel_site *site, void **state, size_t *scratch_bytes);
 
 /* bits[i / 8] bit i % 8 = x[i] > 0; the last byte is filled up with zeros. One thread, or all. */
 void mask_of_positive(const float *x, int64_t n, uint8_t *bits);

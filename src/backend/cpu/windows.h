@@ -18,7 +18,7 @@ struct window_span {
 
 struct windows {
     struct channel_view image, pooled;
-    int64_t step; /* image columns from one window to the next; 0: uneven */
+    int64_t step;               /* image columns from one window to the next; 0: uneven */
     struct window_span spans[]; /* rows of the pooled image, then its columns */
 };
 
@@ -31,8 +31,8 @@ struct window_run {
     float scale;
 };
 
-/* Rooms the spans; `image` is the large one, both in the layout of the image. False where it is none
- * of the three. */
+/* Rooms the spans; `image` is the large one, both in the layout of the image. False where it is
+ * none of the three. */
 MUST_USE neap_error *windows_create(const struct value *image, const struct value *pooled,
                                     struct windows **out);
 
@@ -45,9 +45,9 @@ int64_t windows_alike(const struct windows *w, int64_t at);
 
 /* Calls `body` for the runs of one row of one plane (batch × blocks). Inlined, so that the caller's
  * instruction set and body make one loop. */
-static inline __attribute__((always_inline)) void
-windows_row(const struct windows *w, int64_t plane, int64_t row,
-            void (*body)(const void *context, const struct window_run *run), const void *context) {
+static inline __attribute__((always_inline)) void windows_row(
+    const struct windows *w, int64_t plane, int64_t row,
+    void (*body)(const void *context, const struct window_run *run), const void *context) {
     const struct channel_view *image = &w->image, *pooled = &w->pooled;
     int64_t lanes = image->lanes;
     int64_t channels = image->channels - plane % image->blocks * lanes;

@@ -31,8 +31,7 @@ static void assert_measured_as_planned(const struct network_request *request) {
     assert_int_equal(arena_measure(&network.arena, ALIGNMENT_BYTES), 0);
     for (uint64_t update = 0; update < 2; update++) {
         network_update(&network, update);
-        assert_int_equal(arena_measure(&network.arena, ALIGNMENT_BYTES),
-                         network.plan.arena_bytes);
+        assert_int_equal(arena_measure(&network.arena, ALIGNMENT_BYTES), network.plan.arena_bytes);
     }
     network_close(&network);
 }
@@ -61,11 +60,8 @@ static void TheArenaMeasuresWhatWasPlannedWhereverGradientsLive(void **state) {
     (void)state;
     for (int gradients = GRADIENTS_STORED; gradients <= GRADIENTS_FUSED; gradients++) {
         neap_graph *model = network_model("lenet5", 1, 28);
-        assert_measured_as_planned(&(struct network_request){.model = model,
-                                                             .device = device,
-                                                             .batch = 3,
-                                                             .gradients = gradients,
-                                                             .momentum = 0.9});
+        assert_measured_as_planned(&(struct network_request){
+            .model = model, .device = device, .batch = 3, .gradients = gradients, .momentum = 0.9});
         graph_free(model);
     }
 }

@@ -49,9 +49,8 @@ static int close_device(void **state) {
     return 0;
 }
 
-static const char *const layouts[] = {"abcd",    "acdb",     "cdba",       "aBcd8b",
-                                      "aBcd16b", "Abcd16a",  "ABcd16b16a", "ABcd8b8a",
-                                      "ABcd4a4b"};
+static const char *const layouts[] = {"abcd",    "acdb",       "cdba",     "aBcd8b",  "aBcd16b",
+                                      "Abcd16a", "ABcd16b16a", "ABcd8b8a", "ABcd4a4b"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
 static void ValuesComeBackInEveryLayout(void **state) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/interpret.h"
+#include "support/oracle.h"
 #include "support/problem.h"
 
 enum { N = 7, MAX_STATES = 2 };
@@ -86,13 +87,11 @@ static void optimize(const char *words, struct delivery delivery, int updates, d
 
 /* Every line of the optimizer: "words | updates | seven numbers". */
 static void agrees(const char *optimizer, struct delivery delivery) {
-    char path[512], line[512];
-    const char *source = getenv("SOURCE_DIR");
+    char line[512];
     int n_lines = 0;
-    snprintf(path, sizeof path, "%s/tests/oracle/optimizers.txt", source ? source : ".");
-    FILE *file = fopen(path, "r");
+    FILE *file = oracle_open("optimizers.txt");
     if (!file)
-        fail_msg("cannot open '%s'", path);
+        fail_msg("cannot open tests/oracle/optimizers.txt below SOURCE_DIR");
     while (fgets(line, sizeof line, file)) {
         char *bar = strstr(line, " | "), *at;
         size_t length = strlen(optimizer);

@@ -12,6 +12,7 @@
 
 #include "pass/autodiff.h"
 #include "support/interpret.h"
+#include "support/oracle.h"
 #include "support/problem.h"
 
 enum { MAX_VALUES = 64, N_FIELDS = 5 };
@@ -184,14 +185,12 @@ static void check_line(struct expectation *e) {
 
 /* Every line about the op. */
 static void agrees(const char *op) {
-    char path[512], *line = NULL;
+    char *line = NULL;
     size_t capacity = 0;
     int n_lines = 0;
-    const char *source = getenv("SOURCE_DIR");
-    snprintf(path, sizeof path, "%s/tests/oracle/ops.txt", source ? source : ".");
-    FILE *file = fopen(path, "r");
+    FILE *file = oracle_open("ops.txt");
     if (!file)
-        fail_msg("cannot open '%s'", path);
+        fail_msg("cannot open tests/oracle/ops.txt below SOURCE_DIR");
     while (getline(&line, &capacity, file) > 0) {
         struct expectation e;
         if (line[0] == '#' || !read_line(line, &e) || strcmp(e.op, op))

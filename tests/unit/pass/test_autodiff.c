@@ -29,8 +29,8 @@ static neap_error *differentiate_sum(neap_value y, bool input_gradient) {
 }
 
 static neap_value conv(neap_value x, const char *name) {
-    return neap_conv2d(g, x, name, &(struct neap_conv2d){.out_channels = 3, .kernel = {3},
-                                                          .padding = {1}});
+    return neap_conv2d(g, x, name,
+                       &(struct neap_conv2d){.out_channels = 3, .kernel = {3}, .padding = {1}});
 }
 
 static const struct node *producer(value_id v) {
@@ -143,8 +143,7 @@ static void ContributionsAreAddedInOrder(void **state) {
     neap_value x = begin();
     neap_value trunk = conv(x, "trunk");
     neap_value a = conv(trunk, "a"), b = conv(trunk, "b"), c = conv(trunk, "c");
-    assert_no_error(
-        differentiate_sum(neap_add(g, neap_add(g, a, b, "ab"), c, "abc"), false));
+    assert_no_error(differentiate_sum(neap_add(g, neap_add(g, a, b, "ab"), c, "abc"), false));
     const struct node *outer = producer(gradients[trunk]);
     assert_ptr_equal(outer->op, &op_add);
     const struct node *inner = producer(outer->inputs[0]);
