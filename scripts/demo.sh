@@ -1,11 +1,11 @@
 #!/bin/sh
 # The demonstration: ResNet-20 on Fashion-MNIST, an epoch with all the memory it likes and an epoch in
 # half of it. The losses and accuracies must be the same to the last bit; the script fails if not.
-#   scripts/demo.sh            NEAP=path/to/neap  BATCH=128
+#   scripts/demo.sh            NEAP=path/to/neap  BATCH=256
 set -eu
 cd "$(dirname "$0")/.."
 neap=${NEAP:-build/release/neap}
-batch=${BATCH:-128}
+batch=${BATCH:-256}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT INT TERM
 

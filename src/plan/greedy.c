@@ -97,21 +97,36 @@ static neap_error *drop_one(struct greedy *g, bool *dropped) {
     return measure(g);
 }
 
-/* Keeps again, largest saving first, what the target does not need dropped. */
+static int by_score(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? 1 : -1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Keeps again what the target does not need dropped, the most seconds per byte first. */
 static neap_error *take_back(struct greedy *g) {
     const struct plan_problem *p = g->problem;
-    for (uint32_t v = p->n_values; v-- > 0;) {
-        if (!g->drop[v])
-            continue;
+    struct candidate *dropped;
+    size_t n = 0;
+    neap_error *error = NULL;
+    TRY(memory_alloc(p->n_values, sizeof *dropped, &dropped));
+    for (uint32_t v = 0; v < p->n_values; v++)
+        if (g->drop[v])
+            dropped[n++] = (struct candidate){v, p->ops[p->values[v].producer].seconds /
+                                                     (double)(p->values[v].bytes + 1)};
+    qsort(dropped, n, sizeof *dropped, by_score);
+    for (size_t i = 0; i < n && !error; i++) {
         double seconds = g->now.seconds;
-        g->drop[v] = false;
-        TRY(measure(g));
-        if (g->now.peak_bytes <= g->target_bytes && g->now.seconds <= seconds)
+        g->drop[dropped[i].value] = false;
+        error = measure(g);
+        if (error || (g->now.peak_bytes <= g->target_bytes && g->now.seconds <= seconds))
             continue;
-        g->drop[v] = true;
-        TRY(measure(g));
+        g->drop[dropped[i].value] = true;
+        error = measure(g);
     }
-    return NULL;
+    free(dropped);
+    return error;
 }
 
 static neap_error *search(struct greedy *g, bool *best_drop) {

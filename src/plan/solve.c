@@ -1,8 +1,8 @@
 /* solve: a budget's plan, chosen from a table of strategies.
  *
- * A fixed strategy is replayed and placed as it is. `auto` tries them all and the greedy one at a
- * falling target until its arena, not only its peak, is within the budget, and takes the fastest
- * that fits; so it is never slower than a fixed strategy that fits. */
+ * A fixed strategy is replayed and placed as it is. `auto` tries them all, and from each of them
+ * the greedy one, at a falling target until its arena, not only its peak, is within the budget; the
+ * fastest that fits is taken, so it is never slower than one of them that fits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +117,15 @@ static neap_error *consider(const struct solve *s, const char *name, struct plan
     return error;
 }
 
-/* Greedy at the budget, then at what placement wasted less, until the arena fits. */
-static neap_error *consider_greedy(const struct solve *s, struct plan_result *best) {
+/* Greedy from a strategy's dropped values, at the budget, then at what placement wasted less, until
+ * the arena fits. */
+static neap_error *consider_greedy(const struct solve *s,
+                                   neap_error *(*start)(const struct solve *s),
+                                   struct plan_result *best) {
     int64_t target = s->request->budget_bytes;
     for (int round = 0; round < PLACEMENT_ROUNDS; round++) {
         struct plan_result candidate = {0};
-        TRY(drop_none(s));
+        TRY(start(s));
         TRY(plan_drop_greedily(s->problem, target, s->drop));
         neap_error *error = finish(s, "greedy", &candidate);
         int64_t over = candidate.arena_bytes - s->request->budget_bytes;
@@ -149,7 +152,10 @@ static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
         if (best->fits && i == 0) /* keeping everything fits: nothing is faster */
             return NULL;
     }
-    return consider_greedy(s, best);
+    for (int i = 0; i < N_STRATEGIES; i++)
+        if (strategies[i].in_auto)
+            TRY(consider_greedy(s, strategies[i].drop, best));
+    return NULL;
 }
 
 static neap_error *solve_named(const struct solve *s, struct plan_result *best) {
