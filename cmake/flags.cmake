@@ -6,7 +6,7 @@ add_library(neap_flags INTERFACE)
 target_compile_definitions(neap_flags INTERFACE _GNU_SOURCE)
 target_compile_options(neap_flags INTERFACE
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
-  -ffp-contract=off)
+  -ffp-contract=off -fno-math-errno)
 if(NEAP_WERROR)
   target_compile_options(neap_flags INTERFACE -Werror)
 endif()
@@ -14,6 +14,6 @@ if(NEAP_SANITIZE)
   # gcc sees uninitialised variables where there are none in the code that sanitizers add.
   target_compile_options(neap_flags INTERFACE
     -fsanitize=${NEAP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    -Wno-maybe-uninitialized)
+    -Wno-maybe-uninitialized -Wno-format-truncation)
   target_link_options(neap_flags INTERFACE -fsanitize=${NEAP_SANITIZE})
 endif()

@@ -156,7 +156,7 @@ static void apply_reference(const struct op_call *call) {
             double y = tensor_get(&call->in[0], i) * a + b;
             if (residual)
                 y += tensor_get(&call->in[5], i);
-            tensor_set(&call->out[0], i, at->relu && !(y > 0) ? 0 : y);
+            tensor_set(&call->out[0], i, at->relu && y < 0 ? 0 : y);
             if (call->n_out > 1)
                 tensor_set(&call->out[1], i, y > 0);
         }

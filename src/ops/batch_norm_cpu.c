@@ -110,7 +110,7 @@ static neap_error *stats_run(void *state, const struct launch *launch) {
         double shifted = at.sums[c] / count;
         double v = at.sums[s->units.padded_channels + c] / count - shifted * shifted;
         mean[c] = (float)((double)at.table[0][c] + shifted);
-        var[c] = v > 0 ? (float)v : 0;
+        var[c] = v < 0 ? 0 : (float)v; /* NaN stays NaN */
     }
     return NULL;
 }
@@ -157,7 +157,7 @@ static inline void apply_row(float *y, const float *x, const float *residual, co
         float v = x[k] * a[k] + b[k];
         if (residual)
             v += residual[k];
-        y[k] = relu && !(v > 0) ? 0 : v;
+        y[k] = relu && v < 0 ? 0 : v;
     }
 }
 

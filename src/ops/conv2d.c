@@ -295,7 +295,7 @@ static void reference(const struct op_call *call) {
     for (int64_t i = 0; i < c.batch * c.out_channels * area; i++) {
         double y = output_at(&c, call, i / area / c.out_channels, i / area % c.out_channels,
                              i % area / c.output[1], i % c.output[1]);
-        tensor_set(&call->out[0], i, a->relu && !(y > 0) ? 0 : y);
+        tensor_set(&call->out[0], i, a->relu && y < 0 ? 0 : y);
     }
 }
 

@@ -158,7 +158,7 @@ static void reference(const struct op_call *call) {
             double sum = call->n_in > 2 && call->in[2].data ? tensor_get(&call->in[2], o) : 0;
             for (int64_t i = 0; i < n_in; i++)
                 sum += tensor_get(x, n * n_in + i) * tensor_get(w, o * n_in + i);
-            tensor_set(y, n * n_out + o, a->relu && !(sum > 0) ? 0 : sum);
+            tensor_set(y, n * n_out + o, a->relu && sum < 0 ? 0 : sum);
         }
 }
 

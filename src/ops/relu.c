@@ -1,4 +1,4 @@
-/* relu: y = max(x, 0); optionally a second output, one bit per element: x > 0.
+/* relu: y = max(x, 0), NaN staying NaN; optionally a second output, one bit per element: x > 0.
  * Backward needs the sign alone: the output if something else reads it in backward anyway, else the
  * bit mask, 1/32 of the bytes. */
 #include "ops/autodiff.h"
@@ -67,7 +67,7 @@ static void reference(const struct op_call *call) {
     int64_t n = shape_elements(call->in[0].shape);
     for (int64_t i = 0; i < n; i++) {
         double x = tensor_get(&call->in[0], i);
-        tensor_set(&call->out[0], i, x > 0 ? x : 0);
+        tensor_set(&call->out[0], i, x < 0 ? 0 : x);
         if (call->n_out > 1)
             tensor_set(&call->out[1], i, x > 0);
     }

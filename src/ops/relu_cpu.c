@@ -15,7 +15,7 @@ struct forward {
 SIMD static void clip(const float *x, float *y, int64_t n) {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] > 0 ? x[i] : 0;
+        y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 /* In steps that stay in the first cache between the two passes. */
