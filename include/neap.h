@@ -183,7 +183,6 @@ struct neap_options {
     enum neap_toggle fuse_update; /* auto or off */
     bool input_gradient;
     enum neap_cost cost;
-    double time_limit_seconds; /* 0: none */
 
     const char *precision; /* "fp32" */
     const char *optimizer; /* sgd, adam, adamw */
@@ -229,6 +228,7 @@ struct neap_plan_report {
     bool fits;
     int64_t smallest_budget_bytes; /* in the same unit */
     bool smallest_proven;
+    double smallest_overhead; /* of the plan at that budget */
     int64_t arena_lower_bound_bytes;
     struct neap_totals store_all, plan;
     double recompute_seconds;

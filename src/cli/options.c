@@ -49,7 +49,7 @@ static const struct option options[] = {
     {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, PLAN | TRAIN, RUN(grad_accum_steps), "N",
      .help = "batches to one update", .low = 1, .high = 1e9},
     {"recompute", OPTION_TEXT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(recompute), "HOW",
-     .help = "what to compute again: auto, none, all, sqrt, sequential:K, or a plan's file",
+     .help = "what to compute again: auto, none, all, sqrt or sequential:K",
      .unset = "auto"},
     {"recompute-layers", OPTION_TEXT, SECTION_MEMORY, STEP, RUN(recompute_layers), "PATTERN",
      .help = "layers to compute again: names with * and ?, separated by commas", .unset = "none"},
@@ -57,8 +57,6 @@ static const struct option options[] = {
      .help = "update weights during backward where that saves gradients", .choices = toggles},
     {"cost", OPTION_CHOICE, SECTION_MEMORY, STEP_OR_LAYERS, RUN(cost), "model|measured",
      .help = "where the seconds of ops come from", .choices = costs},
-    {"time-limit", OPTION_REAL, SECTION_MEMORY, STEP, RUN(time_limit_seconds), "SEC",
-     .help = "seconds the planner may take", .low = 1e-3, .high = 1e9, .unset = "none"},
 
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
      .help = "number format of the training", .unset = "fp32"},

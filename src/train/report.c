@@ -60,7 +60,7 @@ static neap_error *describe_peak(struct neap_plan *s, const char **out) {
     int length = snprintf(text, sizeof text, "%s", node->name);
     const char *separator = ": ";
     for (int k = 0; k < N_VALUE_KINDS; k++) {
-        if (!bytes[k])
+        if (bytes[k] < 1 << 16) /* would read 0.0 MiB */
             continue;
         length += snprintf(text + length, sizeof text - (size_t)length, "%s%s %s", separator,
                            value_kind_name((enum value_kind)k), report_bytes(bytes[k], size));

@@ -149,15 +149,15 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
                                     .measured_costs = s->options.cost == NEAP_COST_MEASURED};
 }
 
-static neap_error *compile_at(const struct neap_plan *s, int64_t batch, bool training,
-                              const neap_graph *fixed, struct compiled **out) {
+neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
+                               const neap_graph *fixed, struct compiled **out) {
     const struct compile_options o = compile_options_at(s, batch, training, fixed);
     return compile(&o, out);
 }
 
 /* ---- the budget ----------------------------------------------------------------------------- */
 
-static int64_t outside_arena(const struct neap_plan *s, const struct compiled *c) {
+int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c) {
     const struct persistent_bytes *p = &c->persistent;
     return p->weights + p->gradients + p->optimizer + p->buffers + s->host_bytes;
 }
@@ -165,7 +165,7 @@ static int64_t outside_arena(const struct neap_plan *s, const struct compiled *c
 /* The bytes that the arena may take, and the limit as the report tells it. */
 static int64_t arena_budget(struct neap_plan *s) {
     const struct neap_size *arena = &s->options.arena, *memory = &s->options.memory;
-    int64_t outside = outside_arena(s, s->step), budget = INT64_MAX;
+    int64_t outside = session_outside_arena(s, s->step), budget = INT64_MAX;
     if (arena->kind == NEAP_SIZE_BYTES)
         budget = arena->bytes;
     else if (arena->kind == NEAP_SIZE_PERCENT)
@@ -206,14 +206,14 @@ static neap_error *find_wrapped(const struct compiled *c, const char *patterns, 
     return error;
 }
 
-static neap_error *solve(const struct compiled *c, const struct neap_options *o, int64_t budget,
-                         struct plan_result *out) {
+neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
+                          int64_t budget_bytes, struct plan_result *out) {
     bool *wrapped = NULL;
     if (o->recompute_layers)
         TRY(find_wrapped(c, o->recompute_layers, &wrapped));
     const struct plan_request request = {.strategy = o->recompute,
                                          .wrapped = wrapped,
-                                         .budget_bytes = budget,
+                                         .budget_bytes = budget_bytes,
                                          .alignment_bytes = ALIGNMENT_BYTES};
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(wrapped);
@@ -232,14 +232,19 @@ static neap_error *find_smallest(struct neap_plan *s) {
     struct neap_options o = s->options;
     o.recompute = "auto";
     o.recompute_layers = NULL;
-    TRY(solve(s->step, &o, 0, &least));
+    TRY(session_solve(s->step, &o, 0, &least));
     int64_t floor = plan_floor(&s->step->problem);
     if (s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes)
         least.arena_bytes = s->plan.arena_bytes;
     s->report.arena_lower_bound_bytes = floor;
     s->report.smallest_proven = least.arena_bytes == floor;
+    s->report.smallest_overhead =
+        least.measure.seconds *
+            (double)((s->options.batch + micro_size(&s->options) - 1) / micro_size(&s->options)) /
+            s->store_all.measure.seconds -
+        1;
     s->report.smallest_budget_bytes =
-        least.arena_bytes + (s->report.budget_is_arena ? 0 : outside_arena(s, s->step));
+        least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
     if (s->options.memory.kind == NEAP_SIZE_MIN) {
         plan_result_free(&s->plan);
         s->plan = least;
@@ -251,52 +256,6 @@ static neap_error *find_smallest(struct neap_plan *s) {
     return NULL;
 }
 
-/* What slicing down to single samples would need; -1 where the network cannot be sliced so. */
-static int64_t sliced_least(struct neap_plan *s) {
-    struct neap_plan sliced = *s;
-    struct compiled *c;
-    struct plan_result least;
-    int64_t bytes = -1;
-    sliced.update.gradients = GRADIENTS_ACCUMULATED;
-    neap_error *error = compile_at(&sliced, 1, !s->evaluation, NULL, &c);
-    if (!error) {
-        error = solve(c, &s->options, 0, &least);
-        if (!error) {
-            bytes = least.arena_bytes + (s->report.budget_is_arena ? 0 : outside_arena(s, c));
-            plan_result_free(&least);
-        }
-        compiled_free(c);
-    }
-    neap_error_free(error);
-    return bytes;
-}
-
-static neap_error *refuse_budget(struct neap_plan *s) {
-    char budget[24], least[24], sliced_text[64] = "";
-    const struct neap_plan_report *r = &s->report;
-    const char *flag = r->budget_is_arena ? "--arena" : "-m";
-    long long mib = (long long)((r->smallest_budget_bytes + (1 << 20) - 1) >> 20);
-    int64_t sliced = micro_size(&s->options) > 1 ? sliced_least(s) : -1;
-    report_bytes(r->smallest_budget_bytes, least);
-    if (sliced >= 0) {
-        char text[24];
-        snprintf(sliced_text, sizeof sliced_text, " (whole batch) or %s (micro-batch 1)",
-                 report_bytes(sliced, text));
-    }
-    char slicing[96] = "";
-    if (sliced >= 0 && sliced <= r->budget_bytes)
-        snprintf(slicing, sizeof slicing,
-                 "\n              --micro-batch 1   slower; batch norm "
-                 "would see single samples");
-    return error_make(NEAP_ERROR_BUDGET,
-                      "%s at batch %lld does not fit in %s\n"
-                      "  least possible is %s%s\n"
-                      "  at the worst moment: %s\n"
-                      "  would fit:  %s %lldM%s",
-                      r->model, (long long)r->batch, report_bytes(r->budget_bytes, budget), least,
-                      sliced_text, r->worst_moment, flag, mib, slicing);
-}
-
 /* ---- together ------------------------------------------------------------------------------- */
 
 static neap_error *plan_step(struct neap_plan *s) {
@@ -304,7 +263,7 @@ static neap_error *plan_step(struct neap_plan *s) {
     TRY(solve_store_all(s->whole, &s->store_all));
     int64_t budget = arena_budget(s);
     if (!least)
-        TRY(solve(s->step, &s->options, budget > 0 ? budget : 0, &s->plan));
+        TRY(session_solve(s->step, &s->options, budget > 0 ? budget : 0, &s->plan));
     return find_smallest(s);
 }
 
@@ -323,10 +282,10 @@ static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     TRY(open_parts(s, r));
     s->host_bytes = r->host_bytes >= 0 ? r->host_bytes : queue_bytes(s);
     s->evaluation = r->evaluation;
-    TRY(compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
+    TRY(session_compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
     s->step = s->whole;
     if (micro_size(&s->options) < s->options.batch)
-        TRY(compile_at(s, micro_size(&s->options), !s->evaluation, NULL, &s->step));
+        TRY(session_compile_at(s, micro_size(&s->options), !s->evaluation, NULL, &s->step));
     double start = process_seconds();
     TRY(plan_step(s));
     s->report.solver_seconds = process_seconds() - start;
@@ -345,7 +304,7 @@ neap_error *session_create(const struct session_request *request, struct neap_pl
     }
     *out = s;
     if (!s->report.fits && !request->allow_unfit)
-        return refuse_budget(s);
+        return session_refuse(s);
     return NULL;
 }
 
@@ -388,9 +347,9 @@ neap_error *session_dump(const struct neap_options *options,
 neap_error *session_compile(struct neap_plan *s, int64_t batch, bool training,
                             struct session_program *out) {
     *out = (struct session_program){0};
-    TRY(compile_at(s, batch, training, s->step->g, &out->compiled));
+    TRY(session_compile_at(s, batch, training, s->step->g, &out->compiled));
     struct neap_options o = s->options;
-    neap_error *error = solve(out->compiled, &o, s->plan.arena_bytes, &out->plan);
+    neap_error *error = session_solve(out->compiled, &o, s->plan.arena_bytes, &out->plan);
     if (!error && !out->plan.fits)
         error = error_make(NEAP_ERROR_BUDGET,
                            "%s %lld samples needs an arena of %lld bytes, the plan has %lld",

@@ -71,6 +71,20 @@ void session_sample_shape(const neap_graph *model, int64_t shape[3], int64_t *n_
 MUST_USE neap_error *session_model_shape(const struct neap_options *options, int64_t shape[3],
                                          int64_t *n_classes);
 
+/* ---- what the session's files share ---- */
+
+/* The network compiled for `batch` samples; `fixed` gives the layouts of persistent values, NULL
+ * leaves them to the kernels. */
+MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
+                                        const neap_graph *fixed, struct compiled **out);
+/* A plan by the options' strategy, its arena within the budget if it fits. */
+MUST_USE neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
+                                   int64_t budget_bytes, struct plan_result *out);
+/* Weights, gradients, state, buffers and host memory. */
+int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c);
+/* refuse.c: the error of a budget that cannot be met, with what would work. Never NULL. */
+neap_error *session_refuse(struct neap_plan *s);
+
 /* report.c: fills session->report from the plans. */
 MUST_USE neap_error *session_report(struct neap_plan *session);
 /* "512.0 MiB" or "1.3 GiB", into buffer[24]; returns it. */

@@ -1,7 +1,8 @@
 /* Counts allocations, preloaded in front of a program: allocations.sh builds and reads it.
  *
  * At exit a line goes to the file that COUNT_ALLOCATIONS names: calls from the program's own text
- * (what is linked in statically counts), calls for more than 64 KiB from anywhere, all calls. */
+ * (what is linked in statically counts), calls for more than COUNT_ABOVE bytes (64 KiB) from
+ * anywhere, all calls. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -11,14 +12,13 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LARGE_BYTES = 64 << 10 };
-
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
 static uintptr_t text_begin, text_end; /* of the program */
+static size_t large_bytes = 64 << 10;
 static atomic_long n_own, n_large, n_all;
 
 /* The program itself comes first. */
@@ -36,6 +36,9 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *user) {
 }
 
 __attribute__((constructor)) static void begin(void) {
+    const char *above = getenv("COUNT_ABOVE");
+    if (above)
+        large_bytes = strtoul(above, NULL, 10);
     dl_iterate_phdr(find_text, NULL);
 }
 
@@ -52,7 +55,7 @@ __attribute__((destructor)) static void report(void) {
 static void count(const void *caller, size_t bytes) {
     n_all++;
     n_own += (uintptr_t)caller >= text_begin && (uintptr_t)caller < text_end;
-    n_large += bytes > LARGE_BYTES;
+    n_large += bytes > large_bytes;
 }
 
 #define CALLER __builtin_return_address(0)
