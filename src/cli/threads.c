@@ -1,7 +1,7 @@
 /* How OpenMP's threads wait. By default they spin for milliseconds, and when anything else wants
- * their processor, as the data loader does, a barrier lasts a scheduler slice: training was measured
- * to be ten times slower. libgomp reads its settings when it is loaded, so the command starts over
- * once. */
+ * their processor, as the data loader does, a barrier lasts a scheduler slice: training was
+ * measured to be ten times slower. libgomp reads its settings when it is loaded, so the command
+ * starts over once. */
 #include <stdlib.h>
 #include <unistd.h>
 

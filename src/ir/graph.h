@@ -1,8 +1,8 @@
 /* The graph: nodes that read and write values, both named by 32-bit ids.
  *
  * Every value carries dtype, shape, layout and kind; every node its op, attributes and phase. Nodes
- * stand in their base order, which is a topological order. Passes go from graph to graph, or append.
- * Ids index arrays that grow: keep ids, not pointers, across calls that add.
+ * stand in their base order, which is a topological order. Passes go from graph to graph, or
+ * append. Ids index arrays that grow: keep ids, not pointers, across calls that add.
  *
  * Expected load: up to about 10,000 nodes. A graph is freed as a whole (its pool). */
 #ifndef NEAP_IR_GRAPH_H
@@ -43,9 +43,9 @@ struct shape {
  * blocks that lie innermost (oneDNN's blocked formats). All zero is the plain row-major layout. A
  * blocked dimension is padded to a multiple of its block; padding always holds zeros. */
 struct layout {
-    uint8_t permuted;         /* 0: outer dimensions in logical order, order[] unused */
-    uint8_t order[MAX_RANK];  /* order[0] is the outermost dimension */
-    uint8_t n_blocks;         /* inner blocks, outermost first */
+    uint8_t permuted;        /* 0: outer dimensions in logical order, order[] unused */
+    uint8_t order[MAX_RANK]; /* order[0] is the outermost dimension */
+    uint8_t n_blocks;        /* inner blocks, outermost first */
     uint8_t block_dim[MAX_BLOCKS];
     uint8_t block_size[MAX_BLOCKS];
 };
@@ -78,9 +78,9 @@ struct value {
     enum dtype dtype;
     struct shape shape;
     struct layout layout;
-    bool persistent; /* outlives the step: has storage of its own outside the arena */
+    bool persistent;  /* outlives the step: has storage of its own outside the arena */
     node_id producer; /* ID_NONE for inputs and for persistent values that nodes only update */
-    value_id of;      /* gradient → what it is the gradient of; moments, copies → their parameter */
+    value_id of; /* gradient → what it is the gradient of; moments, copies → their parameter */
     struct neap_init init; /* parameters, buffers and optimizer state */
 };
 
@@ -88,7 +88,7 @@ struct node {
     const struct op_def *op;
     const char *name; /* the layer's name: "layer1.0.conv1" */
     enum phase phase;
-    void *attrs; /* op->attrs_bytes, described by op->attrs */
+    void *attrs;                          /* op->attrs_bytes, described by op->attrs */
     value_id *inputs, *outputs, *updates; /* an optional input that is absent is ID_NONE */
     uint32_t n_inputs, n_outputs, n_updates;
     /* updates: persistent values that are read, modified and written */
@@ -111,7 +111,6 @@ struct neap_graph {
     struct graph_roles roles;
     neap_error *error; /* the builder's first error */
 };
-
 
 MUST_USE neap_error *graph_create(const char *name, neap_graph **out);
 /* A deep copy: ids stay the same. */
@@ -162,7 +161,8 @@ value_id graph_root(const neap_graph *g, value_id id);
 /* How many nodes read or update each value (counts, n_values long; free() it). */
 MUST_USE neap_error *graph_count_readers(const neap_graph *g, uint32_t **counts);
 
-/* Another batch: sets dimension 0 of every input and infers all shapes again. Forward graphs only. */
+/* Another batch: sets dimension 0 of every input and infers all shapes again. Forward graphs only.
+ */
 MUST_USE neap_error *graph_rebatch(neap_graph *g, int64_t batch);
 /* Dimension 0 of the first input. */
 int64_t graph_batch(const neap_graph *g);
@@ -183,8 +183,8 @@ const char *shape_text(struct shape shape, char buffer[64]);
 
 bool layout_is_plain(struct layout layout);
 bool layout_equal(struct layout a, struct layout b);
-struct layout layout_channels_last(void);             /* rank 4 only */
-struct layout layout_blocked_channels(int block);     /* nChw8c, nChw16c: rank 4 only */
+struct layout layout_channels_last(void);         /* rank 4 only */
+struct layout layout_blocked_channels(int block); /* nChw8c, nChw16c: rank 4 only */
 /* Elements with padding, and bytes as allocated (no alignment); -1 on overflow. */
 int64_t layout_elements(struct layout layout, struct shape shape);
 int64_t value_bytes(const struct value *value);

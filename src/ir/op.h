@@ -20,14 +20,16 @@ struct attr_def {
     size_t offset;
     double initial, least, most; /* ignored for ATTR_INTS, which starts empty */
 };
-#define ATTR_END {NULL, ATTR_INT, 0, 0, 0, 0}
+#define ATTR_END                                                                                   \
+    { NULL, ATTR_INT, 0, 0, 0, 0 }
 
 struct op_cost {
     double flops;
     double bytes_read, bytes_written; /* memory traffic */
 };
 
-/* One tensor handed to a reference kernel: plain layout, dtype F32 or F64 (ids I32, masks BIT/U8). */
+/* One tensor handed to a reference kernel: plain layout, dtype F32 or F64 (ids I32, masks BIT/U8).
+ */
 struct tensor {
     void *data;
     enum dtype dtype;
@@ -39,11 +41,11 @@ void tensor_set(const struct tensor *t, int64_t index, double value);
 /* Values that change between runs of one program; kernels read them at run time. */
 struct run_params {
     double lr;
-    double gradient_scale;   /* nominal ÷ true count of the window, and unscaling: multiplies every
-                                parameter gradient once, in the update */
+    double gradient_scale; /* nominal ÷ true count of the window, and unscaling: multiplies every
+                              parameter gradient once, in the update */
     uint64_t seed;
-    uint64_t update;         /* optimizer updates so far */
-    uint64_t first_sample;   /* position of the batch's first sample in the window */
+    uint64_t update;       /* optimizer updates so far */
+    uint64_t first_sample; /* position of the batch's first sample in the window */
 };
 
 /* A call of a reference kernel. Absent optional inputs have data NULL. */
@@ -58,12 +60,12 @@ struct op_call {
 struct autodiff; /* src/ops/autodiff.h */
 
 enum {
-    OP_EFFECT = 1 << 0,      /* changes persistent state: runs exactly once per micro-batch */
-    OP_VIEW = 1 << 1,        /* the output is the input's storage under another shape */
+    OP_EFFECT = 1 << 0,        /* changes persistent state: runs exactly once per micro-batch */
+    OP_VIEW = 1 << 1,          /* the output is the input's storage under another shape */
     OP_MIXES_SAMPLES = 1 << 2, /* a sample's result depends on the others of the batch */
-    OP_ELEMENTWISE = 1 << 3, /* same-shaped in- and outputs in one layout, padding zero to zero */
-    OP_FORWARD_ONLY = 1 << 4, /* reports to the host; no gradient wanted */
-    OP_ACCUMULATES = 1 << 5, /* can add its outputs to updates of the same types instead */
+    OP_ELEMENTWISE = 1 << 3,   /* same-shaped in- and outputs in one layout, padding zero to zero */
+    OP_FORWARD_ONLY = 1 << 4,  /* reports to the host; no gradient wanted */
+    OP_ACCUMULATES = 1 << 5,   /* can add its outputs to updates of the same types instead */
 };
 
 /* may_overwrite entries: this output may take the storage of this input when that dies here. */
@@ -105,8 +107,10 @@ MUST_USE neap_error *op_attrs_parse(const struct op_def *op, const char *text, v
 void op_attrs_print(const struct op_def *op, const void *attrs, FILE *file);
 
 /* For infer functions: input i's value; refusal with the node's name before the text. */
-static inline const struct value *node_input(const neap_graph *g, const struct node *node, uint32_t i) {
-    return i < node->n_inputs && node->inputs[i] != ID_NONE ? graph_value(g, node->inputs[i]) : NULL;
+static inline const struct value *node_input(const neap_graph *g, const struct node *node,
+                                             uint32_t i) {
+    return i < node->n_inputs && node->inputs[i] != ID_NONE ? graph_value(g, node->inputs[i])
+                                                            : NULL;
 }
 static inline struct value *node_output(const neap_graph *g, const struct node *node, uint32_t i) {
     return graph_value(g, node->outputs[i]);

@@ -41,7 +41,7 @@ static void suggest_slicing(const struct neap_plan *s, char *text, size_t size) 
         int64_t least = sliced_least(s, micro);
         if (least < 0 || least > r->budget_bytes)
             continue;
-        int n = snprintf(text, size, "\n              --micro-batch %-6lld", (long long)micro);
+        int n = snprintf(text, size, "\n              --micro-batch %-2lld", (long long)micro);
         if (mixes_samples(s->model))
             snprintf(text + n, size - (size_t)n, " batch norm over %lld samples", (long long)micro);
         else

@@ -8,7 +8,7 @@
 
 #if DNNL_VERSION_MAJOR != 2
 #error                                                                                             \
-    "neap is written for oneDNN 2.x (Debian 12: libdnnl-dev); other versions need a port of this file"
+#error "oneDNN 2.x (Debian 12: libdnnl-dev) is wanted; another version needs a port of this file"
 #endif
 
 struct library {
