@@ -204,43 +204,46 @@ void cost_elementwise(const neap_graph *g, const struct node *node, struct op_co
 /* ---- reference kernels ------------------------------------------------------------------------
  */
 
-double tensor_get(const struct tensor *t, int64_t i) {
-    switch (t->dtype) {
-    case DTYPE_F64:
-        return ((const double *)t->data)[i];
-    case DTYPE_I64:
-        return (double)((const int64_t *)t->data)[i];
-    case DTYPE_I32:
-        return ((const int32_t *)t->data)[i];
-    case DTYPE_U8:
-        return ((const uint8_t *)t->data)[i];
-    case DTYPE_BIT:
-        return ((const uint8_t *)t->data)[i / 8] >> (i % 8) & 1;
-    default:
-        return ((const float *)t->data)[i];
+/* X(dtype, C type): the types that reference kernels read and write; masks are packed bits. */
+#define TENSOR_TYPES(X)                                                                            \
+    X(F32, float)                                                                                  \
+    X(F64, double)                                                                                 \
+    X(I64, int64_t)                                                                                \
+    X(I32, int32_t)                                                                                \
+    X(U8, uint8_t)
+
+#define X(dtype, type)                                                                             \
+    static double get_##dtype(const void *data, int64_t i) {                                       \
+        return (double)((const type *)data)[i];                                                    \
+    }                                                                                              \
+    static void set_##dtype(void *data, int64_t i, double value) {                                 \
+        ((type *)data)[i] = (type)value;                                                           \
     }
+TENSOR_TYPES(X)
+#undef X
+
+static double get_BIT(const void *data, int64_t i) {
+    return ((const uint8_t *)data)[i / 8] >> (i % 8) & 1;
+}
+
+static void set_BIT(void *data, int64_t i, double value) {
+    uint8_t *byte = (uint8_t *)data + i / 8;
+    *byte = (uint8_t)((*byte & ~(1u << i % 8)) | (unsigned)(value != 0) << i % 8);
+}
+
+static const struct {
+    double (*get)(const void *data, int64_t i);
+    void (*set)(void *data, int64_t i, double value);
+} access[N_DTYPES] = {
+#define X(dtype, type) [DTYPE_##dtype] = {get_##dtype, set_##dtype},
+    TENSOR_TYPES(X) X(BIT, uint8_t)
+#undef X
+};
+
+double tensor_get(const struct tensor *t, int64_t i) {
+    return access[t->dtype].get(t->data, i);
 }
 
 void tensor_set(const struct tensor *t, int64_t i, double value) {
-    switch (t->dtype) {
-    case DTYPE_F64:
-        ((double *)t->data)[i] = value;
-        break;
-    case DTYPE_I64:
-        ((int64_t *)t->data)[i] = (int64_t)value;
-        break;
-    case DTYPE_I32:
-        ((int32_t *)t->data)[i] = (int32_t)value;
-        break;
-    case DTYPE_U8:
-        ((uint8_t *)t->data)[i] = (uint8_t)value;
-        break;
-    case DTYPE_BIT: {
-        uint8_t *byte = (uint8_t *)t->data + i / 8;
-        *byte = (uint8_t)((*byte & ~(1u << i % 8)) | (unsigned)(value != 0) << i % 8);
-        break;
-    }
-    default:
-        ((float *)t->data)[i] = (float)value;
-    }
+    access[t->dtype].set(t->data, i, value);
 }

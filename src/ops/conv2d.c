@@ -4,6 +4,7 @@
 #include "ops/conv2d.h"
 
 #include "ops/autodiff.h"
+#include "ops/index.h"
 
 static const struct attr_def attrs[] = {
     {"stride", ATTR_INTS, offsetof(struct conv2d_attrs, stride), 0, 0, 0},
@@ -17,12 +18,6 @@ static const struct attr_def attrs[] = {
     ATTR_END,
 };
 
-/* "2" and "2,2" are both two sides; empty is `missing`. */
-static void both_sides(const struct int_list *list, int64_t missing, int64_t out[2]) {
-    out[0] = list->n > 0 ? list->at[0] : missing;
-    out[1] = list->n > 1 ? list->at[1] : out[0];
-}
-
 int64_t conv2d_output(int64_t input, int64_t kernel, int64_t stride, int64_t padding,
                       int64_t dilation) {
     int64_t room = input + 2 * padding - dilation * (kernel - 1) - 1;
@@ -34,11 +29,11 @@ void conv2d_geometry_of(const neap_graph *g, const struct node *node, struct con
     const int64_t *first = node_input(g, node, 0)->shape.dim;
     const int64_t *second = node_input(g, node, 1)->shape.dim;
     *out = (struct conv2d_geometry){.batch = first[0], .groups = a->groups};
-    both_sides(&a->stride, 1, out->stride);
-    both_sides(&a->padding, 0, out->padding);
-    both_sides(&a->dilation, 1, out->dilation);
-    both_sides(&a->input, 0, out->input);
-    both_sides(&a->kernel, 0, out->kernel);
+    int_list_sides(&a->stride, 1, out->stride);
+    int_list_sides(&a->padding, 0, out->padding);
+    int_list_sides(&a->dilation, 1, out->dilation);
+    int_list_sides(&a->input, 0, out->input);
+    int_list_sides(&a->kernel, 0, out->kernel);
     bool data = node->op == &op_conv2d_backward_data;
     bool weight = node->op == &op_conv2d_backward_weight;
     out->in_channels = data ? second[1] * a->groups : first[1];

@@ -4,7 +4,7 @@
  *                          y = conv2d(x', w)  y: aBcd16b, w: ABcd16b16a
  *
  * Nodes are asked in order; a value keeps the layout that its producer gives it; a parameter takes
- * the one that its first reader wants, moments and accumulators follow their parameter. A parameter
+ * the one that its first reader wants, moments and gradients follow their parameter. A parameter
  * wanted otherwise later is copied: a `weight_copy`, recomputable like any forward value. Views
  * want plain. Needs: all other passes done. Breaks: names of new values end in '@<layout>'. Linear.
  */
@@ -152,6 +152,55 @@ static void move_last(struct pass *pass, node_id first) {
             graph_value(g, g->nodes[n].outputs[i])->producer = n;
 }
 
+/* A stored gradient lies as its parameter in every program: where the kernel writes it otherwise, it
+ * writes a temporary that a reorder puts there. */
+static neap_error *store_output(struct pass *pass, node_id id, uint32_t i, struct layout made) {
+    neap_graph *g = pass->rw.to;
+    value_id stored = graph_node(g, id)->outputs[i], written;
+    struct value value = *graph_value(g, stored);
+    char name[256], text[40];
+    snprintf(name, sizeof name, "%s@%s", value.name, layout_text(made, value.shape.rank, text));
+    TRY(graph_add_value(g,
+                        &(struct value_spec){.name = name,
+                                             .kind = value.kind,
+                                             .dtype = value.dtype,
+                                             .shape = value.shape,
+                                             .layout = made,
+                                             .of = value.of},
+                        &written));
+    graph_value(g, written)->producer = id;
+    graph_node(g, id)->outputs[i] = written;
+    snprintf(name, sizeof name, "%s.store", value.name);
+    node_id node;
+    const void *choice;
+    TRY(graph_add_node(g,
+                       &(struct node_spec){.op = &op_reorder,
+                                           .name = name,
+                                           .phase = graph_node(g, id)->phase,
+                                           .inputs = &written,
+                                           .n_inputs = 1,
+                                           .n_outputs = 1,
+                                           .into = &stored},
+                       &node));
+    struct layout target = graph_value(g, stored)->layout;
+    TRY(pass->query->choose(pass->query->backend, g, graph_node(g, node), 0, &made, &target,
+                            &choice));
+    return record_choice(pass, node, choice);
+}
+
+/* Outputs get the layouts that the kernel gives them. */
+static neap_error *settle_outputs(struct pass *pass, node_id id, const struct layout *made) {
+    neap_graph *g = pass->rw.to;
+    for (uint32_t i = 0; i < graph_node(g, id)->n_outputs; i++) {
+        struct value *value = graph_value(g, graph_node(g, id)->outputs[i]);
+        bool stored = value->persistent && value->of != ID_NONE;
+        value->layout = stored ? graph_value(g, value->of)->layout : made[i];
+        if (!layout_equal(value->layout, made[i]))
+            TRY(store_output(pass, id, i, made[i]));
+    }
+    return NULL;
+}
+
 /* The node is appended first, so that the backend can be asked about it as it will stand. */
 static neap_error *place_node(struct pass *pass, node_id n) {
     neap_graph *g = pass->rw.to;
@@ -166,10 +215,8 @@ static neap_error *place_node(struct pass *pass, node_id n) {
     TRY(record_choice(pass, id, NULL));
     TRY(settle_inputs(pass, &node, out_layouts, &choice));
     pass->choices[id] = choice;
-    for (uint32_t i = 0; i < node.n_outputs; i++)
-        graph_value(g, node.outputs[i])->layout = out_layouts[i];
     move_last(pass, id);
-    return NULL;
+    return settle_outputs(pass, g->n_nodes - 1, out_layouts);
 }
 
 static neap_error *copy_fixed_layouts(struct pass *pass, const neap_graph *fixed) {

@@ -1,7 +1,7 @@
 /* A planning problem: ops as (seconds, inputs, outputs, effects) and values as bytes.
  *
  * No graph, no device, no clock: the planner is a pure function of this. Ops stand in the base
- * order (forward, backward, update). A schedule is a sequence of op executions; see DESIGN in
+ * order (forward, backward, update). A schedule is a sequence of op executions; see
  * docs/planner.md. Values are storages: views were resolved to their roots, bytes are as allocated
  * (aligned), scratch is an output that nobody reads. */
 #ifndef NEAP_PLAN_PROBLEM_H
