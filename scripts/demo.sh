@@ -20,7 +20,23 @@ run() {
     name=$1
     shift
     "$neap" train resnet20 --data fashion-mnist -b "$batch" --epochs 1 --lr 0.05 --momentum 0.9 \
-        -o "$out/$name" --json "$@" >"$out/$name.json"
+        -o "$out/$name" --json "$@" | tee "$out/$name.json" | show_progress
+}
+
+# A line every tenth of the way; on a terminal the command's own bar does.
+show_progress() {
+    if [ -t 2 ]; then
+        cat >/dev/null
+        return
+    fi
+    awk -F'"update": *|"updates": *|"train_loss": *' '/"event": *"update"/ {
+        update = $2 + 0
+        if (match($0, /"updates": *[0-9]+/))
+            updates = substr($0, RSTART + 10) + 0
+        step = int(updates / 10)
+        if (step && update % step == 0)
+            printf "  update %d\n", update
+    }'
 }
 
 mib() {

@@ -10,6 +10,8 @@
 #include "ops/layout_query.h"
 #include "pass/autodiff.h"
 
+enum { MAX_NAME = 128 };
+
 static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update",
                                      "fuse",  "prune",  "layout",    NULL};
 
@@ -60,6 +62,19 @@ static neap_error *choose_layouts(struct compiled *c, const struct compile_optio
     return NULL;
 }
 
+/* Passes append to names in buffers of 256. */
+static neap_error *check_name_lengths(const neap_graph *g) {
+    for (value_id v = 0; v < g->n_values; v++)
+        if (strlen(graph_value(g, v)->name) > MAX_NAME)
+            return error_make(NEAP_ERROR_MODEL, "the name '%.40s…' is longer than %d bytes",
+                              graph_value(g, v)->name, MAX_NAME);
+    for (node_id n = 0; n < g->n_nodes; n++)
+        if (strlen(graph_node(g, n)->name) > MAX_NAME)
+            return error_make(NEAP_ERROR_MODEL, "the name '%.40s…' is longer than %d bytes",
+                              graph_node(g, n)->name, MAX_NAME);
+    return NULL;
+}
+
 static bool is_fused(const struct compile_options *o) {
     return o->update.gradients == GRADIENTS_FUSED;
 }
@@ -83,6 +98,7 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
     uint32_t n_values;
 
     TRY_GOTO(graph_check(o->model)); /* what a user wrote is a user's error */
+    TRY_GOTO(check_name_lengths(o->model));
     STAGE("model", graph_rebatch(c->g, o->batch));
     STAGE("expand", pass_expand(c->g, o->training, &result));
     STAGE("fuse-norm", pass_fuse_before_autodiff(c->g, &result));

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/process.h"
 #include "compile/compile.h"
 #include "ir/op.h"
 
@@ -28,18 +28,12 @@ static bool same_values(const neap_graph *g, const value_id *a, const value_id *
 
 static bool same_signature(const struct compiled *c, node_id a, node_id b) {
     const struct node *x = graph_node(c->g, a), *y = graph_node(c->g, b);
-    return c->kernels[a] == c->kernels[b] && x->n_inputs == y->n_inputs &&
+    return c->kernels[a] == c->kernels[b] && x->op == y->op && x->n_inputs == y->n_inputs &&
            x->n_outputs == y->n_outputs && x->n_updates == y->n_updates &&
            !memcmp(x->attrs, y->attrs, x->op->attrs_bytes) &&
            same_values(c->g, x->inputs, y->inputs, x->n_inputs) &&
            same_values(c->g, x->outputs, y->outputs, x->n_outputs) &&
            same_values(c->g, x->updates, y->updates, x->n_updates);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -88,9 +82,9 @@ static neap_error *measure_node(const struct compiled *c, node_id n, double *sec
     double runs[RUNS];
     neap_error *error = c->kernels[n]->run(c->states[n], &launch);
     for (int r = 0; r < RUNS && !error; r++) {
-        double start = now();
+        double start = process_seconds();
         error = c->kernels[n]->run(c->states[n], &launch);
-        runs[r] = now() - start;
+        runs[r] = process_seconds() - start;
     }
     c->device->backend->free(c->device, memory, (size_t)bytes);
     if (error)

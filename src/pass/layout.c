@@ -152,8 +152,8 @@ static void move_last(struct pass *pass, node_id first) {
             graph_value(g, g->nodes[n].outputs[i])->producer = n;
 }
 
-/* A stored gradient lies as its parameter in every program: where the kernel writes it otherwise, it
- * writes a temporary that a reorder puts there. */
+/* A stored gradient lies as its parameter in every program: where the kernel writes it otherwise,
+ * it writes a temporary that a reorder puts there. */
 static neap_error *store_output(struct pass *pass, node_id id, uint32_t i, struct layout made) {
     neap_graph *g = pass->rw.to;
     value_id stored = graph_node(g, id)->outputs[i], written;

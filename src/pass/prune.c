@@ -1,16 +1,24 @@
 /* prune: drops nodes whose results nobody reads.
  *
- * Kept are effects, what updates or writes persistent values, and what those read, transitively.
+ * Kept are effects, what updates or writes persistent values, gradients of inputs (which only exist
+ * where they were asked for), and what those read, transitively.
  * Linear: one walk backwards. */
 #include <stdlib.h>
 
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
+static bool is_input_gradient(const neap_graph *g, value_id v) {
+    const struct value *value = graph_value(g, v);
+    return value->kind == VALUE_GRADIENT && value->of != ID_NONE &&
+           graph_value(g, value->of)->kind == VALUE_INPUT;
+}
+
 static bool is_kept(const neap_graph *g, const struct node *node, const bool *read) {
     bool kept = node->n_updates || node->op->flags & OP_EFFECT;
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        kept = kept || read[node->outputs[i]] || graph_value(g, node->outputs[i])->persistent;
+        kept = kept || read[node->outputs[i]] || is_input_gradient(g, node->outputs[i]) ||
+               graph_value(g, node->outputs[i])->persistent;
     return kept;
 }
 

@@ -116,8 +116,11 @@ static neap_error *place_gradients(neap_graph *g, const struct update_options *o
         struct value *gradient = graph_value(g, gradients[v]);
         gradient->kind = VALUE_PARAMETER_GRADIENT;
         gradient->of = v;
-        gradient->persistent = o->gradients == GRADIENTS_STORED;
-        if (o->gradients == GRADIENTS_ACCUMULATED) /* by producer: all its outputs or none */
+        /* A view cannot be storage of its own: it is added to storage that is. */
+        bool view = graph_root(g, gradients[v]) != gradients[v];
+        gradient->persistent = o->gradients == GRADIENTS_STORED && !view;
+        if (o->gradients == GRADIENTS_ACCUMULATED ||
+            (o->gradients == GRADIENTS_STORED && view)) /* by producer: all its outputs or none */
             error = accumulate(g, v, gradients[v], can_accumulate(g, gradients[v], readers),
                                &accumulators[v]);
     }

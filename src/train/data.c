@@ -5,8 +5,6 @@
 
 #include "train/session.h"
 
-enum { LOADER_DEPTH = 2 };
-
 static bool is_synthetic(const struct neap_options *o, const char *name) {
     return !strcmp(name, "synthetic") || (o->data_format && !strcmp(o->data_format, "synthetic"));
 }

@@ -19,11 +19,36 @@ static neap_error *add_program(struct engine *e, int64_t samples, bool training)
     struct engine_program *p = &e->programs[e->n_programs];
     bool own = training == s->evaluation || samples != graph_batch(s->step->g);
     *p = (struct engine_program){.samples = samples, .training = training};
-    if (own)
-        TRY(session_compile(s, samples, training, &p->own));
     e->n_programs++;
-    return session_link(own ? p->own.compiled : s->step, own ? &p->own.plan : &s->plan, &e->arena,
-                        e->store, &p->program);
+    return own ? session_compile(s, samples, training, &p->own) : NULL;
+}
+
+const struct plan_result *engine_plan(const struct engine *e, int i) {
+    return e->programs[i].own.compiled ? &e->programs[i].own.plan : &e->session->plan;
+}
+
+/* One arena for all programs: the largest that one of them needs. */
+static void size_arena(struct engine *e) {
+    struct neap_totals *total = &e->session->report.plan;
+    int64_t bytes = total->arena_bytes;
+    for (int i = 0; i < e->n_programs; i++)
+        if (engine_plan(e, i)->arena_bytes > bytes)
+            bytes = engine_plan(e, i)->arena_bytes;
+    total->peak_bytes += bytes - total->arena_bytes;
+    total->arena_bytes = bytes;
+}
+
+static neap_error *allocate(struct engine *e) {
+    struct neap_plan *s = e->session;
+    TRY(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
+    store_init(e->store, s->options.seed);
+    TRY(arena_create(s->device, s->report.plan.arena_bytes, &e->arena));
+    for (int i = 0; i < e->n_programs; i++) {
+        const struct compiled *own = e->programs[i].own.compiled;
+        TRY(session_link(own ? own : s->step, engine_plan(e, i), &e->arena, e->store,
+                         &e->programs[i].program));
+    }
+    return NULL;
 }
 
 /* The sizes that `samples` in batches, sliced, come in: slices, the last of a batch, and those of
@@ -40,19 +65,42 @@ static neap_error *add_programs(struct engine *e, int64_t samples, bool training
     return add_program(e, last % micro, training);
 }
 
+/* What run_slice fills: one input of images and one of labels. */
+static neap_error *check_inputs(const neap_graph *model) {
+    const struct graph_roles *roles = &model->roles;
+    bool classifies = roles->labels != ID_NONE && roles->logits != ID_NONE &&
+                      graph_value(model, roles->logits)->shape.rank == 2 &&
+                      graph_value(model, roles->labels)->dtype == DTYPE_I32;
+    int n_inputs = 0, n_images = 0;
+    for (value_id v = 0; v < model->n_values; v++) {
+        const struct value *value = graph_value(model, v);
+        if (value->kind != VALUE_INPUT || v == roles->labels)
+            continue;
+        n_inputs++;
+        n_images += value->dtype == DTYPE_F32 && value->shape.rank > 1 && value->shape.rank <= 4;
+    }
+    if (classifies && n_inputs == 1 && n_images == 1)
+        return NULL;
+    return error_make(NEAP_ERROR_MODEL,
+                      "'%s' can be planned, but not run: that takes one f32 input of rank 2 to 4, "
+                      "i32 labels and logits of rank 2",
+                      model->name);
+}
+
 neap_error *engine_create(const struct engine_request *r, struct engine **out) {
     struct engine *e;
     struct neap_plan *s = r->session;
+    TRY(check_inputs(s->model));
     TRY(memory_alloc(1, sizeof *e, &e));
     e->session = s;
     e->params.seed = s->options.seed;
     neap_error *error = NULL;
-    TRY_GOTO(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
-    store_init(e->store, s->options.seed);
-    TRY_GOTO(arena_create(s->device, s->plan.arena_bytes, &e->arena));
     if (!s->evaluation)
         TRY_GOTO(add_programs(e, r->train_samples ? r->train_samples : s->options.batch, true));
     TRY_GOTO(add_programs(e, r->eval_samples, false));
+    size_arena(e);
+    if (!r->dry)
+        TRY_GOTO(allocate(e));
 done:
     if (error)
         engine_free(e);
@@ -95,7 +143,7 @@ static neap_error *run_slice(struct engine *e, bool training, const float *image
             put_input(p->program, v, v == g->roles.labels ? (const void *)labels : images);
     p->program->params = e->params;
     p->program->params.first_sample = (uint64_t)e->window_samples;
-    return program_run_micro(p->program, p == e->programs ? e->probe : NULL);
+    return program_run_micro(p->program, p->probe);
 }
 
 static neap_error *run_slices(struct engine *e, bool training, const float *images,
@@ -127,7 +175,7 @@ neap_error *engine_end(struct engine *e) {
         if (!p->training)
             continue;
         p->program->params = e->params;
-        return program_run_update(p->program, p == e->programs ? e->probe : NULL);
+        return program_run_update(p->program, p->probe);
     }
     return error_make(NEAP_ERROR_INTERNAL, "no training program");
 }

@@ -12,6 +12,7 @@ struct engine_program {
     bool training;
     struct session_program own; /* compiled for this size; empty for the session's own step */
     struct program *program;
+    const struct program_probe *probe; /* or NULL */
 };
 
 struct engine {
@@ -20,18 +21,21 @@ struct engine {
     struct arena arena;
     struct engine_program programs[ENGINE_PROGRAMS];
     int n_programs;
-    struct run_params params;          /* of the window under way */
-    int64_t window_samples;            /* so far */
-    const struct program_probe *probe; /* of programs[0], the session's own step; or NULL */
+    struct run_params params; /* of the window under way */
+    int64_t window_samples;   /* so far */
 };
 
 struct engine_request {
     struct neap_plan *session;
     int64_t train_samples; /* of an epoch; 0: a multiple of the batch */
     int64_t eval_samples;  /* 0: no evaluation */
+    bool dry;              /* compile and plan all programs, allocate nothing */
 };
+/* The session's report then holds the arena that the largest of the programs needs. */
 MUST_USE neap_error *engine_create(const struct engine_request *request, struct engine **out);
 void engine_free(struct engine *engine);
+/* The plan of program i. */
+const struct plan_result *engine_plan(const struct engine *engine, int i);
 
 /* A window: begin, batches, end. `true_count` is the number of samples that it will have had. */
 void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t true_count);

@@ -20,12 +20,25 @@ void poison_free(struct poison *poison) {
     free(poison->handed_over);
 }
 
-void poison_fill(struct poison *p) {
-    memset(p->arena->base, DEAD, (size_t)p->arena->bytes);
-}
-
 static bool is_live(const struct plan_life *life, size_t step) {
     return life->first_step <= step && step <= life->last_step;
+}
+
+/* Leaves the lives of step 0 alone, the inputs among them. */
+void poison_start(struct poison *p) {
+    for (int64_t at = 0; at < p->arena->bytes;) {
+        int64_t covered = at, next = p->arena->bytes;
+        for (size_t l = 0; l < p->lives->n && p->lives->at[l].first_step == 0; l++) {
+            const struct plan_life *life = &p->lives->at[l];
+            if (life->offset <= at && life->offset + life->bytes > covered)
+                covered = life->offset + life->bytes;
+            if (life->offset > at && life->offset < next)
+                next = life->offset;
+        }
+        if (covered == at)
+            memset(p->arena->base + at, DEAD, (size_t)(next - at));
+        at = covered > at ? covered : next;
+    }
 }
 
 /* Cuts [*from, *to) short where a life begins or ends in it; empty where one covers its start. */

@@ -16,8 +16,8 @@ struct poison {
 MUST_USE neap_error *poison_create(const struct arena *arena, const struct plan_lives *lives,
                                    struct poison *out);
 void poison_free(struct poison *poison);
-/* The whole arena, before the inputs are put in. */
-void poison_fill(struct poison *poison);
+/* Before the first step: all but the inputs, which are in place. */
+void poison_start(struct poison *poison);
 /* To be called after each step. O(lives). */
 void poison_step(struct poison *poison, size_t step);
 

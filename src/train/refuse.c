@@ -12,11 +12,14 @@ static int64_t sliced_least(const struct neap_plan *s, int64_t samples) {
     struct neap_plan sliced = *s;
     struct compiled *c = NULL;
     struct plan_result least = {0};
+    struct neap_options o = s->options;
     int64_t bytes = -1;
+    o.recompute = "auto";
+    o.recompute_layers = NULL;
     sliced.update.gradients = GRADIENTS_ACCUMULATED;
     neap_error *error = session_compile_at(&sliced, samples, !s->evaluation, NULL, &c);
     if (!error)
-        error = session_solve(c, &s->options, 0, &least);
+        error = session_solve(c, &o, 0, &least);
     if (!error)
         bytes = least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, c));
     plan_result_free(&least);
@@ -55,7 +58,9 @@ neap_error *session_refuse(struct neap_plan *s) {
     const char *flag = r->budget_is_arena ? "--arena" : "-m";
     long long mib = (long long)((r->smallest_budget_bytes + (1 << 20) - 1) >> 20);
     char budget[24], least[24], single_bytes[24], single_text[64] = "", slicing[96];
-    int64_t single = r->micro_batch > 1 ? sliced_least(s, 1) : -1;
+    bool fixed = s->options.recompute_layers || strcmp(s->options.recompute, "auto") != 0;
+    bool whole = r->micro_batch == r->batch;
+    int64_t single = whole && r->batch > 1 ? sliced_least(s, 1) : -1;
     if (single >= 0)
         snprintf(single_text, sizeof single_text, " (whole batch) or %s (micro-batch 1)",
                  report_bytes(single, single_bytes));
@@ -64,9 +69,9 @@ neap_error *session_refuse(struct neap_plan *s) {
                       "%s at batch %lld does not fit in %s\n"
                       "  least possible is %s%s\n"
                       "  at the worst moment: %s\n"
-                      "  would fit:  %s %lldM%*s exact, %+.0f %% time%s",
+                      "  would fit:  %s %lldM%*s exact, %+.0f %% time%s%s",
                       r->model, (long long)r->batch, report_bytes(r->budget_bytes, budget),
                       report_bytes(r->smallest_budget_bytes, least), single_text, r->worst_moment,
                       flag, mib, (int)(15 - strlen(flag)) - 4, "", 100 * r->smallest_overhead,
-                      slicing);
+                      fixed ? ", with --recompute auto" : "", slicing);
 }

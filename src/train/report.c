@@ -57,7 +57,7 @@ static neap_error *describe_peak(struct neap_plan *s, const char **out) {
     }
     const struct node *node = graph_node(c->g, c->node_of_op[s->plan.schedule.ops[step]]);
     char text[512], size[24];
-    int length = snprintf(text, sizeof text, "%s", node->name);
+    int length = snprintf(text, sizeof text, "%.200s", node->name);
     const char *separator = ": ";
     for (int k = 0; k < N_VALUE_KINDS; k++) {
         if (bytes[k] < 1 << 16) /* would read 0.0 MiB */

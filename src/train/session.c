@@ -10,7 +10,7 @@
 #include "base/process.h"
 #include "ops/ops.h"
 
-enum { LOADER_DEPTH = 2, HEADROOM_BYTES = 256 << 20 };
+enum { HEADROOM_BYTES = 256 << 20 };
 
 void neap_options_default(struct neap_options *o) {
     *o = (struct neap_options){
@@ -99,7 +99,7 @@ neap_error *session_model_shape(const struct neap_options *options, int64_t shap
     return NULL;
 }
 
-/* Queue slots hold fp32 images and labels; one more is being filled. */
+/* What a loader of training data holds: fp32 images and labels. */
 static int64_t queue_bytes(const struct neap_plan *s) {
     int64_t shape[3], classes;
     session_sample_shape(s->model, shape, &classes);
@@ -118,6 +118,10 @@ static neap_error *check_options(const struct neap_options *o) {
     if (o->micro_batch < 0 || o->micro_batch > o->batch)
         return error_make(NEAP_ERROR_USAGE, "micro-batch %lld is not between 1 and the batch, %lld",
                           (long long)o->micro_batch, (long long)o->batch);
+    if (o->memory.kind == NEAP_SIZE_MIN && (strcmp(o->recompute, "auto") || o->recompute_layers))
+        return error_make(NEAP_ERROR_USAGE,
+                          "the smallest memory is found by '--recompute auto': it cannot be told "
+                          "what to recompute");
     if (strcmp(o->precision, "fp32"))
         return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
     return NULL;
@@ -146,7 +150,9 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
                                     .seed = 1 / (double)session_window(s),
                                     .device = s->device,
                                     .fixed = fixed,
-                                    .measured_costs = s->options.cost == NEAP_COST_MEASURED};
+                                    /* measuring allocates: not beside a store and an arena */
+                                    .measured_costs =
+                                        s->options.cost == NEAP_COST_MEASURED && !fixed};
 }
 
 neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
@@ -162,25 +168,27 @@ int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *
     return p->weights + p->gradients + p->optimizer + p->buffers + s->host_bytes;
 }
 
-/* The bytes that the arena may take, and the limit as the report tells it. */
+/* The bytes that the arena may take, and of both limits the one that binds, for the report. */
 static int64_t arena_budget(struct neap_plan *s) {
     const struct neap_size *arena = &s->options.arena, *memory = &s->options.memory;
     int64_t outside = session_outside_arena(s, s->step), budget = INT64_MAX;
     if (arena->kind == NEAP_SIZE_BYTES)
         budget = arena->bytes;
     else if (arena->kind == NEAP_SIZE_PERCENT)
-        budget = (int64_t)(arena->percent / 100 * (double)s->store_all.arena_bytes);
+        budget = (int64_t)(arena->percent * (double)s->store_all.arena_bytes / 100);
     int64_t total = neap_available_bytes() - HEADROOM_BYTES;
     if (memory->kind == NEAP_SIZE_BYTES)
         total = memory->bytes;
     else if (memory->kind == NEAP_SIZE_PERCENT)
-        total = (int64_t)(memory->percent / 100 * (double)neap_available_bytes());
+        total = (int64_t)(memory->percent * (double)neap_available_bytes() / 100);
     bool memory_counts = memory->kind != NEAP_SIZE_UNSET || arena->kind == NEAP_SIZE_UNSET;
-    if (memory_counts && total - outside < budget)
-        budget = total - outside;
-    s->report.budget_is_arena = arena->kind != NEAP_SIZE_UNSET && memory->kind == NEAP_SIZE_UNSET;
+    bool least = memory->kind == NEAP_SIZE_MIN;
+    s->report.budget_is_arena =
+        budget < INT64_MAX && (!memory_counts || least || budget < total - outside);
+    if (!s->report.budget_is_arena)
+        budget = least ? INT64_MAX : total - outside;
     s->report.budget_bytes = s->report.budget_is_arena ? budget : total;
-    return budget;
+    return budget > 0 ? budget : 0;
 }
 
 /* By op: does one of the comma-separated patterns match its layer's name? */
@@ -234,22 +242,24 @@ static neap_error *find_smallest(struct neap_plan *s) {
     o.recompute_layers = NULL;
     TRY(session_solve(s->step, &o, 0, &least));
     int64_t floor = plan_floor(&s->step->problem);
-    if (s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes)
+    int64_t micro = micro_size(&s->options), micro_batches = (s->options.batch + micro - 1) / micro;
+    double micro_seconds, update_seconds;
+    bool planned_less = s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes;
+    compiled_seconds(s->step, planned_less ? &s->plan.schedule : &least.schedule, &micro_seconds,
+                     &update_seconds);
+    if (planned_less)
         least.arena_bytes = s->plan.arena_bytes;
     s->report.arena_lower_bound_bytes = floor;
     s->report.smallest_proven = least.arena_bytes == floor;
     s->report.smallest_overhead =
-        least.measure.seconds *
-            (double)((s->options.batch + micro_size(&s->options) - 1) / micro_size(&s->options)) /
-            s->store_all.measure.seconds -
-        1;
+        (micro_seconds * (double)micro_batches + update_seconds) / s->store_all.measure.seconds - 1;
     s->report.smallest_budget_bytes =
         least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
     if (s->options.memory.kind == NEAP_SIZE_MIN) {
-        plan_result_free(&s->plan);
         s->plan = least;
-        s->plan.fits = true;
-        s->report.budget_bytes = s->report.smallest_budget_bytes;
+        s->plan.fits = least.arena_bytes <= s->arena_budget_bytes;
+        if (s->plan.fits && !s->report.budget_is_arena)
+            s->report.budget_bytes = s->report.smallest_budget_bytes;
         return NULL;
     }
     plan_result_free(&least);
@@ -261,10 +271,25 @@ static neap_error *find_smallest(struct neap_plan *s) {
 static neap_error *plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
     TRY(solve_store_all(s->whole, &s->store_all));
-    int64_t budget = arena_budget(s);
+    s->arena_budget_bytes = arena_budget(s);
     if (!least)
-        TRY(session_solve(s->step, &s->options, budget > 0 ? budget : 0, &s->plan));
+        TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
     return find_smallest(s);
+}
+
+/* Options that the model has no use for are refused: they would do nothing. */
+static neap_error *check_model_options(const struct neap_options *o, const neap_graph *model) {
+    bool zoo = !o->graph && !ends_in(o->model, ".neap"), drops = false;
+    for (node_id n = 0; n < model->n_nodes; n++)
+        drops = drops || graph_node(model, n)->op == &op_dropout;
+    if (o->dropout > 0 && !(zoo && drops))
+        return error_make(NEAP_ERROR_USAGE, "--dropout: '%s' has none to set", model->name);
+    if (!zoo && (o->num_classes || o->img_size))
+        return error_make(
+            NEAP_ERROR_USAGE,
+            "--num-classes and --img-size are for models by name: '%s' has its shapes",
+            model->name);
+    return NULL;
 }
 
 /* What compiling needs. */
@@ -273,6 +298,7 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     choose_gradients(s);
     TRY(open_model(r, &s->model));
+    TRY(check_model_options(&s->options, s->model));
     s->device = r->device;
     s->owns_device = !r->device;
     return s->owns_device ? device_open(s->options.device, s->options.threads, &s->device) : NULL;
@@ -349,12 +375,21 @@ neap_error *session_compile(struct neap_plan *s, int64_t batch, bool training,
     *out = (struct session_program){0};
     TRY(session_compile_at(s, batch, training, s->step->g, &out->compiled));
     struct neap_options o = s->options;
+    if (!training) { /* without a backward there is nothing to compute again */
+        o.recompute = "none";
+        o.recompute_layers = NULL;
+    }
     neap_error *error = session_solve(out->compiled, &o, s->plan.arena_bytes, &out->plan);
+    if (!error && !out->plan.fits) { /* a larger arena, as far as the budget goes */
+        plan_result_free(&out->plan);
+        error = session_solve(out->compiled, &o, s->arena_budget_bytes, &out->plan);
+    }
     if (!error && !out->plan.fits)
         error = error_make(NEAP_ERROR_BUDGET,
-                           "%s %lld samples needs an arena of %lld bytes, the plan has %lld",
+                           "%s %lld samples at once needs an arena of %lld bytes, the budget "
+                           "leaves %lld: another micro-batch or a larger budget would fit",
                            training ? "training" : "evaluating", (long long)batch,
-                           (long long)out->plan.arena_bytes, (long long)s->plan.arena_bytes);
+                           (long long)out->plan.arena_bytes, (long long)s->arena_budget_bytes);
     if (error)
         session_program_free(out);
     return error;

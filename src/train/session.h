@@ -7,6 +7,8 @@
 #include "exec/program.h"
 #include "train/optimizer.h"
 
+enum { LOADER_DEPTH = 2 }; /* batches in host memory, the one in use included */
+
 struct neap_plan {
     struct pool pool; /* the report's strings */
     struct neap_options options;
@@ -20,6 +22,7 @@ struct neap_plan {
     struct plan_result store_all; /* of whole */
     struct plan_result plan;      /* of step */
     int64_t host_bytes;
+    int64_t arena_budget_bytes;
     bool evaluation;
     struct neap_plan_report report;
     struct neap_layer *layers;

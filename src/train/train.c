@@ -91,6 +91,12 @@ static neap_error *prepare(struct run *r) {
                        &r->session));
     TRY(run_data_check(&r->data, r->session->model));
     TRY(count_updates(r));
+    TRY(engine_create(
+        &(struct engine_request){.session = r->session,
+                                 .train_samples = source->n_samples,
+                                 .eval_samples = r->data.eval ? r->data.eval->n_samples : 0,
+                                 .dry = o->dry_run},
+        &r->engine));
     if (!o->dry_run)
         TRY(open_folder(r));
     r->event.report = &r->session->report;
@@ -98,17 +104,6 @@ static neap_error *prepare(struct run *r) {
     r->event.arena_planned_bytes = r->session->report.plan.arena_bytes;
     tell(r, NEAP_EVENT_BANNER, NULL);
     return NULL;
-}
-
-static neap_error *allocate(struct run *r) {
-    const struct engine_request request = {.session = r->session,
-                                           .train_samples = r->data.train->n_samples,
-                                           .eval_samples =
-                                               r->data.eval ? r->data.eval->n_samples : 0};
-    TRY(engine_create(&request, &r->engine));
-    if (r->options->pretrained)
-        TRY(weights_load(r->engine->store, r->options->pretrained));
-    return run_data_start(&r->data, r->options);
 }
 
 /* ---- an epoch ------------------------------------------------------------------------------- */
@@ -238,7 +233,9 @@ static neap_error *run_all(struct run *r) {
     TRY(prepare(r));
     if (r->options->dry_run)
         return NULL;
-    TRY(allocate(r));
+    if (r->options->pretrained)
+        TRY(weights_load(r->engine->store, r->options->pretrained));
+    TRY(run_data_start(&r->data, r->options));
     r->start_seconds = process_seconds();
     for (int64_t epoch = 0; epoch < r->options->epochs && r->event.update < r->updates; epoch++)
         TRY(train_epoch(r, epoch));

@@ -17,15 +17,22 @@
 
 enum { TIMED_STEPS = 3 };
 
+/* What watches one of a side's programs: slices of other sizes have programs of their own. */
+struct watch {
+    struct side *side;
+    const struct program *program;
+    /* By node: hash of the mask when first made in this micro-batch, 0: not yet; and of all those
+     * of the update so far. */
+    uint64_t *made, *masks;
+    struct program_probe probe;
+    struct poison poison;
+};
+
 struct side {
     struct neap_plan *session;
     struct engine *engine;
-    const struct program *program;
     unsigned char *gradients; /* parallel to the store: by the parameter's offset */
-    uint64_t *made;  /* by node: hash of the mask when first made in this micro-batch, 0: none */
-    uint64_t *masks; /* by node: hash of those of all micro-batches of the update, 0: none */
-    struct program_probe probe;
-    struct poison poison;
+    struct watch watches[ENGINE_PROGRAMS];
     bool poisoned;
     int64_t masks_differing;
     double seconds[TIMED_STEPS];
@@ -40,18 +47,26 @@ struct verify {
 
 /* ---- watching a step ------------------------------------------------------------------------ */
 
+/* A micro-batch begins: its masks are not made yet, and all but its inputs is NaN. */
+static void start_run(struct watch *watch) {
+    memset(watch->made, 0, watch->program->g->n_nodes * sizeof *watch->made);
+    if (watch->side->poisoned)
+        poison_start(&watch->poison);
+}
+
 static neap_error *before_step(void *user, size_t s) {
-    struct side *side = user;
-    if (s == 0) /* of a micro-batch */
-        memset(side->made, 0, side->program->g->n_nodes * sizeof *side->made);
-    const struct program_step *step = &side->program->steps[s];
-    const struct node *node = graph_node(side->program->g, step->node);
+    struct watch *watch = user;
+    const struct side *side = watch->side;
+    const struct program_step *step = &watch->program->steps[s];
+    const struct node *node = graph_node(watch->program->g, step->node);
+    if (s == 0)
+        start_run(watch);
     if (node->phase != PHASE_UPDATE || !node->n_updates) /* a reorder of a gradient has none */
         return NULL;
     const unsigned char *parameter = step->launch.up[0];
     const void *gradient =
         node->n_inputs ? step->launch.in[0] : step->launch.up[node->n_updates - 1];
-    int64_t bytes = value_bytes(graph_value(side->program->g, node->updates[0]));
+    int64_t bytes = value_bytes(graph_value(watch->program->g, node->updates[0]));
     memcpy(side->gradients + (parameter - side->engine->store->base), gradient, (size_t)bytes);
     return NULL;
 }
@@ -80,23 +95,23 @@ static int mask_output(const neap_graph *g, const struct node *node) {
 }
 
 static neap_error *after_step(void *user, size_t s) {
-    struct side *side = user;
-    const struct program_step *step = &side->program->steps[s];
-    const neap_graph *g = side->program->g;
+    struct watch *watch = user;
+    const struct program_step *step = &watch->program->steps[s];
+    const neap_graph *g = watch->program->g;
     const struct node *node = graph_node(g, step->node);
     int mask = mask_output(g, node);
     if (mask >= 0) {
         int64_t bytes = value_bytes(graph_value(g, node->outputs[mask]));
         uint64_t hash = hash_bytes(step->launch.out[mask], bytes);
-        uint64_t *made = &side->made[step->node], *all = &side->masks[step->node];
+        uint64_t *made = &watch->made[step->node], *all = &watch->masks[step->node];
         if (!*made) {
             *made = hash;
             *all = hash_next(*all, hash);
         }
-        side->masks_differing += *made != hash;
+        watch->side->masks_differing += *made != hash;
     }
-    if (side->poisoned)
-        poison_step(&side->poison, s);
+    if (watch->side->poisoned)
+        poison_step(&watch->poison, s);
     return NULL;
 }
 
@@ -107,19 +122,27 @@ static neap_error *open_side(struct side *side, const struct neap_options *o,
     TRY(session_create(&(struct session_request){.options = o, .host_bytes = 0, .device = device},
                        &side->session));
     TRY(engine_create(&(struct engine_request){.session = side->session}, &side->engine));
-    side->program = side->engine->programs[0].program;
-    side->probe = (struct program_probe){before_step, after_step, side};
     TRY(memory_alloc((size_t)side->engine->store->bytes, 1, &side->gradients));
-    TRY(memory_alloc(side->program->g->n_nodes, sizeof *side->made, &side->made));
-    TRY(memory_alloc(side->program->g->n_nodes, sizeof *side->masks, &side->masks));
-    return poison_create(&side->engine->arena, &side->session->plan.lives, &side->poison);
+    for (int i = 0; i < side->engine->n_programs; i++) {
+        struct watch *watch = &side->watches[i];
+        watch->side = side;
+        watch->program = side->engine->programs[i].program;
+        watch->probe = (struct program_probe){before_step, after_step, watch};
+        TRY(memory_alloc(watch->program->g->n_nodes, sizeof *watch->made, &watch->made));
+        TRY(memory_alloc(watch->program->g->n_nodes, sizeof *watch->masks, &watch->masks));
+        TRY(poison_create(&side->engine->arena, &engine_plan(side->engine, i)->lives,
+                          &watch->poison));
+    }
+    return NULL;
 }
 
 static void close_side(struct side *side) {
     free(side->gradients);
-    free(side->made);
-    free(side->masks);
-    poison_free(&side->poison);
+    for (int i = 0; i < ENGINE_PROGRAMS; i++) {
+        free(side->watches[i].made);
+        free(side->watches[i].masks);
+        poison_free(&side->watches[i].poison);
+    }
     engine_free(side->engine);
     neap_plan_free(side->session);
 }
@@ -140,12 +163,11 @@ static void make_batch(struct verify *v, int64_t update) {
 static neap_error *run_update(struct verify *v, struct side *side, int64_t update, double *loss) {
     const struct neap_plan *s = side->session;
     engine_begin(side->engine, (uint64_t)update, s->options.lr, session_window(s));
-    memset(side->masks, 0, side->program->g->n_nodes * sizeof *side->masks);
-    for (int64_t a = 0; a < s->options.grad_accum_steps; a++) {
-        if (side->poisoned)
-            poison_fill(&side->poison);
+    for (int i = 0; i < side->engine->n_programs; i++)
+        memset(side->watches[i].masks, 0,
+               side->watches[i].program->g->n_nodes * sizeof *side->watches[i].masks);
+    for (int64_t a = 0; a < s->options.grad_accum_steps; a++)
         TRY(engine_batch(side->engine, v->images, v->labels, s->options.batch));
-    }
     TRY(engine_end(side->engine));
     *loss = engine_take_metrics(side->engine).loss / (double)session_window(s);
     return NULL;
@@ -181,7 +203,8 @@ static void restart(struct side *side, bool poisoned) {
     struct store *store = side->engine->store;
     memset(store->base, 0, (size_t)store->bytes);
     store_init(store, side->session->options.seed);
-    side->engine->probe = &side->probe;
+    for (int i = 0; i < side->engine->n_programs; i++)
+        side->engine->programs[i].probe = &side->watches[i].probe;
     side->poisoned = poisoned;
     side->masks_differing = 0;
 }
@@ -232,19 +255,22 @@ static void compare_stores(struct verify *v, int64_t update) {
 
 static void compare_masks(struct verify *v, int64_t update) {
     struct neap_verify_report *r = v->report;
-    const neap_graph *g = v->all.program->g;
     r->mask_tensors = r->mask_values = 0;
-    for (node_id n = 0; n < g->n_nodes; n++) {
-        if (!v->all.masks[n])
-            continue;
-        const struct node *node = graph_node(g, n);
-        r->mask_tensors++;
-        r->mask_values +=
-            shape_elements(graph_value(g, node->outputs[mask_output(g, node)])->shape);
-        if (v->all.masks[n] == v->plan.masks[n])
-            continue;
-        r->masks_differing++;
-        note_difference(v, "mask", node->name, update);
+    for (int i = 0; i < v->all.engine->n_programs; i++) {
+        const struct watch *all = &v->all.watches[i], *plan = &v->plan.watches[i];
+        const neap_graph *g = all->program->g;
+        for (node_id n = 0; n < g->n_nodes; n++) {
+            if (!all->masks[n])
+                continue;
+            const struct node *node = graph_node(g, n);
+            r->mask_tensors++;
+            r->mask_values +=
+                shape_elements(graph_value(g, node->outputs[mask_output(g, node)])->shape);
+            if (all->masks[n] == plan->masks[n])
+                continue;
+            r->masks_differing++;
+            note_difference(v, "mask", node->name, update);
+        }
     }
 }
 
@@ -285,12 +311,19 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     if (v->plan.masks_differing)
         note_difference(v, "a mask", "made again", options->updates - 1);
     r->updates = options->updates;
-    r->canaries_intact = v->plan.poison.intact;
+    r->canaries_intact = true;
+    for (int i = 0; i < v->plan.engine->n_programs; i++)
+        r->canaries_intact = r->canaries_intact && v->plan.watches[i].poison.intact;
     r->arena_planned_bytes = v->plan.session->report.plan.arena_bytes;
     r->recomputed_ops = v->plan.session->report.recomputed_ops;
     r->overhead = v->plan.session->report.overhead;
     r->identical = !r->losses_differing && !r->gradients_differing && !r->weights_differing &&
-                   !r->buffers_differing && !r->masks_differing && isfinite(r->loss);
+                   !r->buffers_differing && !r->masks_differing;
+    if (!isfinite(r->loss))
+        return error_make(NEAP_ERROR_DIVERGED,
+                          "the loss is %g after %lld updates, which proves nothing: a smaller "
+                          "learning rate or fewer updates may help",
+                          r->loss, (long long)r->updates);
     return NULL;
 }
 

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #if DNNL_VERSION_MAJOR != 2
-#error                                                                                             \
-#error "oneDNN 2.x (Debian 12: libdnnl-dev) is wanted; another version needs a port of this file"
+#error "neap wants oneDNN 2.x (Debian 12: libdnnl-dev)"
 #endif
 
 struct library {

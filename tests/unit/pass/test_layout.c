@@ -155,21 +155,22 @@ static void ViewsAreReadPlain(void **state) {
     drop();
 }
 
-/* The gradient of a network of two convolutions, fused updates. */
-static void train(const neap_graph *fixed) {
+/* Two convolutions with backward and updates. */
+static void train_with(const neap_graph *fixed, int where) {
     static value_id gradients[256];
     static const char *const states[] = {"momentum_buffer"};
     const struct sgd_attrs attrs = {.momentum = 0.9};
-    const struct update_options update = {.op = &op_sgd,
-                                          .attrs = &attrs,
-                                          .n_states = 1,
-                                          .state_names = states,
-                                          .gradients = GRADIENTS_FUSED};
+    const struct update_options update = {
+        .op = &op_sgd, .attrs = &attrs, .n_states = 1, .state_names = states, .gradients = where};
     end_with(conv(conv(begin(), "a"), "b"));
     uint32_t n_values = g->n_values;
     assert_no_error(autodiff_run(g, g->roles.loss, false, gradients));
     assert_no_error(pass_update(g, &update, gradients, n_values));
     lay(fixed);
+}
+
+static void train(const neap_graph *fixed) {
+    train_with(fixed, GRADIENTS_FUSED);
 }
 
 static void AWeightWantedOtherwiseInBackwardIsCopiedInForward(void **state) {
@@ -219,6 +220,32 @@ static void FixedLayoutsAreKept(void **state) {
     graph_free(fixed);
 }
 
+/* So that a program for another batch, whose kernels may want other layouts, finds it as it is. */
+static void AStoredGradientLiesAsItsParameter(void **state) {
+    (void)state;
+    neap_graph *fixed;
+    train_with(NULL, GRADIENTS_STORED);
+    int n_reorders = count_op(laid, &op_reorder);
+    assert_no_error(graph_clone(laid, &fixed));
+    graph_value(fixed, value_named(fixed, "a.weight"))->layout = of_text("acdb");
+    drop();
+    train_with(fixed, GRADIENTS_STORED);
+    const struct node *sgd = graph_node(laid, node_named(laid, "a.weight.sgd"));
+    const struct value *gradient = graph_value(laid, sgd->inputs[0]);
+    assert_true(gradient->persistent);
+    assert_true(layout_equal(gradient->layout, of_text("acdb")));
+    const struct node *store = graph_node(laid, gradient->producer);
+    assert_ptr_equal(store->op, &op_reorder);
+    assert_int_equal(store->phase, PHASE_BACKWARD);
+    const struct value *written = graph_value(laid, store->inputs[0]);
+    assert_false(written->persistent);
+    assert_true(layout_equal(written->layout, of_text("ABcd16b16a")));
+    assert_ptr_equal(graph_node(laid, written->producer)->op, &op_conv2d_backward_weight);
+    assert_int_equal(count_op(laid, &op_reorder), n_reorders + 2); /* that, and the weight's copy */
+    drop();
+    graph_free(fixed);
+}
+
 static void ReordersStandRightBeforeTheirReader(void **state) {
     (void)state;
     train(NULL);
@@ -247,6 +274,7 @@ int main(void) {
         cmocka_unit_test(AWeightWantedOtherwiseInBackwardIsCopiedInForward),
         cmocka_unit_test(MomentsFollowTheirParameter),
         cmocka_unit_test(FixedLayoutsAreKept),
+        cmocka_unit_test(AStoredGradientLiesAsItsParameter),
         cmocka_unit_test(ReordersStandRightBeforeTheirReader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
