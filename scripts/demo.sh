@@ -23,19 +23,21 @@ run() {
         -o "$out/$name" --json "$@" | tee "$out/$name.json" | show_progress
 }
 
-# A line every tenth of the way; on a terminal the command's own bar does.
+# A line every 20 updates; on a terminal the command's own bar does.
 show_progress() {
     if [ -t 2 ]; then
         cat >/dev/null
         return
     fi
-    awk -F'"update": *|"updates": *|"train_loss": *' '/"event": *"update"/ {
-        update = $2 + 0
-        if (match($0, /"updates": *[0-9]+/))
-            updates = substr($0, RSTART + 10) + 0
-        step = int(updates / 10)
-        if (step && update % step == 0)
-            printf "  update %d\n", update
+    awk '/"event": *"update"/ {
+        match($0, /"update": *[0-9]+/)
+        update = substr($0, RSTART + 9) + 0
+        match($0, /"train_loss": *[0-9.]+/)
+        loss = substr($0, RSTART + 13) + 0
+        if (update % 20 == 0) {
+            printf "  update %3d  loss %.4f\n", update, loss
+            fflush()
+        }
     }'
 }
 

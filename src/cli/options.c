@@ -46,7 +46,7 @@ static const struct option options[] = {
      .help = "bound of the arena alone; a percentage is of store-all's arena", .unset = "none"},
     {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP, RUN(micro_batch), "off|N",
      .help = "run the batch in slices of N samples", .low = 1, .high = 1e9},
-    {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, PLAN | TRAIN, RUN(grad_accum_steps), "N",
+    {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, STEP, RUN(grad_accum_steps), "N",
      .help = "batches to one update", .low = 1, .high = 1e9},
     {"recompute", OPTION_TEXT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(recompute), "HOW",
      .help = "what to compute again: auto, none, all, sqrt or sequential:K", .unset = "auto"},
