@@ -76,6 +76,13 @@ MUST_USE neap_error *session_model_shape(const struct neap_options *options, int
 
 /* ---- what the session's files share ---- */
 
+/* model.c: the model that the options name, checked against them. */
+MUST_USE neap_error *session_open_model(const struct session_request *request, neap_graph **out);
+/* Samples in one run: the micro-batch asked for, or the batch. */
+int64_t session_micro_size(const struct neap_options *o);
+/* budget.c: store-all's plan, the plan under the budget, and the smallest there is. */
+MUST_USE neap_error *session_plan_step(struct neap_plan *s);
+
 /* The network compiled for `batch` samples; `fixed` gives the layouts of persistent values, NULL
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,

@@ -21,3 +21,11 @@ check lenet5 -b 100 --grad-accum-steps 4
 check mlp -b 64 --grad-accum-steps 2 --opt adamw
 check resnet20 -b 16 --recompute sequential:3 --device null
 python3 "$SOURCE_DIR/tests/tools/test_check_plan.py"
+
+# The gradient of the input batch is computed when it is asked for, and only then.
+ops() {
+    "$NEAP" plan lenet5 -b 4 -q -o plan.json "$@" >/dev/null 2>&1
+    python3 -c 'import json; print(sum(op["kind"] == "conv2d_backward_data" for op in json.load(open("plan.json"))["ops"]))'
+}
+[ "$(ops)" = 1 ] || { echo "lenet5: $(ops) convolutions with a gradient of their input"; exit 1; }
+[ "$(ops --input-gradient)" = 2 ] || { echo "--input-gradient has no effect"; exit 1; }

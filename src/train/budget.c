@@ -1,0 +1,122 @@
+/* The budget: what it leaves for the arena, the plan under it, and the smallest there is. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/process.h"
+#include "train/session.h"
+
+enum { HEADROOM_BYTES = 256 << 20 };
+
+int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c) {
+    const struct persistent_bytes *p = &c->persistent;
+    return p->weights + p->gradients + p->optimizer + p->buffers + s->host_bytes;
+}
+
+/* The bytes that the arena may take, and of both limits the one that binds, for the report. */
+static int64_t arena_budget(struct neap_plan *s) {
+    const struct neap_size *arena = &s->options.arena, *memory = &s->options.memory;
+    int64_t outside = session_outside_arena(s, s->step), budget = INT64_MAX;
+    if (arena->kind == NEAP_SIZE_BYTES)
+        budget = arena->bytes;
+    else if (arena->kind == NEAP_SIZE_PERCENT)
+        budget = (int64_t)(arena->percent * (double)s->store_all.arena_bytes / 100);
+    int64_t total = neap_available_bytes() - HEADROOM_BYTES;
+    if (memory->kind == NEAP_SIZE_BYTES)
+        total = memory->bytes;
+    else if (memory->kind == NEAP_SIZE_PERCENT)
+        total = (int64_t)(memory->percent * (double)neap_available_bytes() / 100);
+    bool memory_counts = memory->kind != NEAP_SIZE_UNSET || arena->kind == NEAP_SIZE_UNSET;
+    bool least = memory->kind == NEAP_SIZE_MIN;
+    s->report.budget_is_arena =
+        budget < INT64_MAX && (!memory_counts || least || budget < total - outside);
+    if (!s->report.budget_is_arena)
+        budget = least ? INT64_MAX : total - outside;
+    s->report.budget_bytes = s->report.budget_is_arena ? budget : total;
+    return budget > 0 ? budget : 0;
+}
+
+/* By op: does one of the comma-separated patterns match its layer's name? */
+static neap_error *find_wrapped(const struct compiled *c, const char *patterns, bool **out) {
+    char *copy = NULL, *save = NULL;
+    bool any = false;
+    *out = NULL;
+    neap_error *error = memory_string(patterns, &copy);
+    if (!error)
+        error = memory_alloc(c->problem.n_ops, sizeof **out, out);
+    for (char *p = error ? NULL : strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
+        for (uint32_t o = 0; o < plan_border(&c->problem); o++) {
+            (*out)[o] = (*out)[o] || !fnmatch(p, graph_node(c->g, c->node_of_op[o])->name, 0);
+            any = any || (*out)[o];
+        }
+    if (!error && !any)
+        error = error_make(NEAP_ERROR_USAGE, "no layer's name matches '%s'", patterns);
+    free(copy);
+    if (error) {
+        free(*out);
+        *out = NULL;
+    }
+    return error;
+}
+
+neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
+                          int64_t budget_bytes, struct plan_result *out) {
+    bool *wrapped = NULL;
+    if (o->recompute_layers)
+        TRY(find_wrapped(c, o->recompute_layers, &wrapped));
+    const struct plan_request request = {.strategy = o->recompute,
+                                         .wrapped = wrapped,
+                                         .budget_bytes = budget_bytes,
+                                         .alignment_bytes = ALIGNMENT_BYTES};
+    neap_error *error = plan_solve(&c->problem, &request, out);
+    free(wrapped);
+    return error;
+}
+
+static neap_error *solve_store_all(const struct compiled *c, struct plan_result *out) {
+    const struct plan_request request = {
+        .strategy = "none", .budget_bytes = INT64_MAX, .alignment_bytes = ALIGNMENT_BYTES};
+    return plan_solve(&c->problem, &request, out);
+}
+
+/* The smallest budget that a plan was found for, in the limit's unit. */
+static neap_error *find_smallest(struct neap_plan *s) {
+    struct plan_result least;
+    struct neap_options o = s->options;
+    o.recompute = "auto";
+    o.recompute_layers = NULL;
+    TRY(session_solve(s->step, &o, 0, &least));
+    int64_t floor = plan_floor(&s->step->problem);
+    int64_t micro = session_micro_size(&s->options),
+            micro_batches = (s->options.batch + micro - 1) / micro;
+    double micro_seconds, update_seconds;
+    bool planned_less = s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes;
+    compiled_seconds(s->step, planned_less ? &s->plan.schedule : &least.schedule, &micro_seconds,
+                     &update_seconds);
+    if (planned_less)
+        least.arena_bytes = s->plan.arena_bytes;
+    s->report.arena_lower_bound_bytes = floor;
+    s->report.smallest_proven = least.arena_bytes == floor;
+    s->report.smallest_overhead =
+        (micro_seconds * (double)micro_batches + update_seconds) / s->store_all.measure.seconds - 1;
+    s->report.smallest_budget_bytes =
+        least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
+    if (s->options.memory.kind == NEAP_SIZE_MIN) {
+        s->plan = least;
+        s->plan.fits = least.arena_bytes <= s->arena_budget_bytes;
+        if (s->plan.fits && !s->report.budget_is_arena)
+            s->report.budget_bytes = s->report.smallest_budget_bytes;
+        return NULL;
+    }
+    plan_result_free(&least);
+    return NULL;
+}
+
+neap_error *session_plan_step(struct neap_plan *s) {
+    bool least = s->options.memory.kind == NEAP_SIZE_MIN;
+    TRY(solve_store_all(s->whole, &s->store_all));
+    s->arena_budget_bytes = arena_budget(s);
+    if (!least)
+        TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
+    return find_smallest(s);
+}
