@@ -55,7 +55,12 @@ MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t
 MUST_USE neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t target_bytes,
                                         bool *drop);
 
-/* bound.c: no schedule of this problem can have a smaller peak. */
-int64_t plan_floor(const struct plan_problem *problem);
+/* bound.c: what no schedule can beat. */
+struct plan_bound {
+    int64_t floor_bytes;  /* no schedule has a smaller peak */
+    double extra_seconds; /* beyond one run of each op, within the budget; INFINITY: none fits */
+};
+MUST_USE neap_error *plan_bound(const struct plan_problem *problem, int64_t budget_bytes,
+                                struct plan_bound *out);
 
 #endif

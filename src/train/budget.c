@@ -1,5 +1,6 @@
 /* The budget: what it leaves for the arena, the plan under it, and the smallest there is. */
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,11 +83,12 @@ static neap_error *solve_store_all(const struct compiled *c, struct plan_result 
 /* The smallest budget that a plan was found for, in the limit's unit. */
 static neap_error *find_smallest(struct neap_plan *s) {
     struct plan_result least;
+    struct plan_bound bound;
+    neap_error *error = NULL;
     struct neap_options o = s->options;
     o.recompute = "auto";
     o.recompute_layers = NULL;
     TRY(session_solve(s->step, &o, 0, &least));
-    int64_t floor = plan_floor(&s->step->problem);
     int64_t micro = session_micro_size(&s->options),
             micro_batches = (s->options.batch + micro - 1) / micro;
     double micro_seconds, update_seconds;
@@ -95,20 +97,31 @@ static neap_error *find_smallest(struct neap_plan *s) {
                      &update_seconds);
     if (planned_less)
         least.arena_bytes = s->plan.arena_bytes;
-    s->report.arena_lower_bound_bytes = floor;
-    s->report.smallest_proven = least.arena_bytes == floor;
+    TRY_GOTO(plan_bound(&s->step->problem, 0, &bound));
+    s->report.arena_lower_bound_bytes = bound.floor_bytes;
+    s->report.smallest_proven = least.arena_bytes == bound.floor_bytes;
     s->report.smallest_overhead =
         (micro_seconds * (double)micro_batches + update_seconds) / s->store_all.measure.seconds - 1;
     s->report.smallest_budget_bytes =
         least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
     if (s->options.memory.kind == NEAP_SIZE_MIN) {
         s->plan = least;
-        s->plan.fits = least.arena_bytes <= s->arena_budget_bytes;
+        least = (struct plan_result){0};
+        s->plan.fits = s->plan.arena_bytes <= s->arena_budget_bytes;
         if (s->plan.fits && !s->report.budget_is_arena)
             s->report.budget_bytes = s->report.smallest_budget_bytes;
-        return NULL;
     }
+done:
     plan_result_free(&least);
+    return error;
+}
+
+/* Seconds that no plan of the step can do without, under the budget that was given or found. */
+static neap_error *find_bound(struct neap_plan *s) {
+    bool least = s->options.memory.kind == NEAP_SIZE_MIN;
+    struct plan_bound bound;
+    TRY(plan_bound(&s->step->problem, least ? s->plan.arena_bytes : s->arena_budget_bytes, &bound));
+    s->bound_seconds = isfinite(bound.extra_seconds) ? bound.extra_seconds : 0;
     return NULL;
 }
 
@@ -118,5 +131,6 @@ neap_error *session_plan_step(struct neap_plan *s) {
     s->arena_budget_bytes = arena_budget(s);
     if (!least)
         TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
-    return find_smallest(s);
+    TRY(find_smallest(s));
+    return find_bound(s);
 }

@@ -23,6 +23,7 @@ struct neap_plan {
     struct plan_result plan;      /* of step */
     int64_t host_bytes;
     int64_t arena_budget_bytes;
+    double bound_seconds; /* that a run of the step takes at least beyond one run of each op */
     bool evaluation;
     struct neap_plan_report report;
     struct neap_layer *layers;

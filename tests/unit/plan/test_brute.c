@@ -201,20 +201,36 @@ static void ReplayFindsInTheBestSchedulesWhatTheSearchFound(void **state) {
     plan_schedule_free(&schedule);
 }
 
-static void TheFloorIsBelowEveryPeak(void **state) {
+static void NoScheduleBeatsTheBound(void **state) {
     (void)state;
     struct plan_schedule schedule = {0};
-    int n_solved = 0;
+    struct plan_measure all;
+    struct plan_bound bound;
+    int n_solved = 0, n_positive = 0, n_met = 0;
     for (uint64_t seed = 0; n_solved < n_problems; seed++) {
         if (!make_problem(seed))
             continue;
         n_solved++;
-        assert_true((double)plan_floor(&b.problem) <= solve(true, INT64_MAX, &schedule));
+        int64_t least = (int64_t)solve(true, INT64_MAX, &schedule);
+        schedule.n = 0;
+        base_order(&b, &schedule);
+        assert_no_error(plan_replay(&b.problem, &schedule, &all, NULL));
+        for (int part = -1; part <= 4; part++) {
+            int64_t budget_bytes = least + (all.peak_bytes - least) * part / 4 - (part < 0);
+            assert_no_error(plan_bound(&b.problem, budget_bytes, &bound));
+            assert_true(bound.floor_bytes <= least);
+            double best = solve(false, budget_bytes, &schedule);
+            assert_true(all.seconds + bound.extra_seconds <= best * (1 + 1e-9) || isinf(best));
+            n_positive += bound.extra_seconds > 0;
+            n_met += isfinite(best) && bound.extra_seconds > 0 &&
+                     all.seconds + bound.extra_seconds >= best * (1 - 1e-9);
+        }
     }
+    print_message("%d bounds above 0, %d of them met exactly\n", n_positive, n_met);
+    assert_true(n_positive > n_problems / 20);
     plan_schedule_free(&schedule);
 }
 
-/* Over budgets from the least peak to the base order's. */
 static void NothingPlannedIsBetterThanTheOptimum(void **state) {
     (void)state;
     struct plan_schedule schedule = {0};
@@ -257,7 +273,7 @@ static int release(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ReplayFindsInTheBestSchedulesWhatTheSearchFound),
-        cmocka_unit_test(TheFloorIsBelowEveryPeak),
+        cmocka_unit_test(NoScheduleBeatsTheBound),
         cmocka_unit_test(NothingPlannedIsBetterThanTheOptimum),
     };
     return cmocka_run_group_tests(tests, NULL, release);
