@@ -13,7 +13,7 @@
 enum { MAX_NAME = 128 };
 
 static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update",
-                                     "fuse",  "prune",  "layout",    NULL};
+                                     "fuse",  "sink",   "prune",     "layout",   NULL};
 
 const char *compile_stage(size_t index) {
     return index < sizeof stages / sizeof *stages ? stages[index] : NULL;
@@ -108,8 +108,8 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
         STAGE("update", pass_update(c->g, &o->update, gradients, n_values));
     }
     STAGE("fuse", pass_fuse_after_autodiff(c->g, &result));
-    if (o->training && is_fused(o))
-        TRY_GOTO(pass_sink_updates(c->g));
+    if (o->training)
+        STAGE("sink", is_fused(o) ? pass_sink_updates(c->g) : NULL);
     STAGE("prune", pass_prune(c->g, &result));
     STAGE("layout", choose_layouts(c, o, &result));
     TRY_GOTO(compile_lower(c, o->measured_costs, !is_fused(o)));
