@@ -162,7 +162,7 @@ struct neap_size {
 };
 
 enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
-enum neap_toggle { NEAP_AUTO, NEAP_OFF, NEAP_ON };
+enum neap_toggle { NEAP_AUTO, NEAP_OFF };
 
 /* What a run is made of. Start from neap_options_default. Field names are the long option names of
  * the command line; see `neap help`. NULL strings are unset. Strings are borrowed until the call

@@ -19,7 +19,6 @@ struct greedy {
     struct plan_schedule schedule;
     struct plan_lives lives;
     struct plan_measure now;
-    uint32_t border;
 };
 
 struct candidate {
@@ -154,8 +153,7 @@ neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t targe
     struct greedy g = {.problem = problem,
                        .target_bytes = target_bytes,
                        .drop = drop,
-                       .droppable = plan_droppable(problem),
-                       .border = plan_border(problem)};
+                       .droppable = plan_droppable(problem)};
     bool *best = NULL;
     neap_error *error = g.droppable ? NULL : error_memory(problem->n_values);
     if (!error)

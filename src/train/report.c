@@ -103,20 +103,12 @@ neap_error *session_report(struct neap_plan *s) {
     r->plan = totals_of(s, s->step, &s->plan, r->micro_batches);
     int64_t bound = r->budget_is_arena ? r->plan.arena_bytes : r->plan.peak_bytes;
     r->fits = s->plan.fits && bound <= r->budget_bytes;
-    for (size_t i = 0, seen = 0; i < s->plan.schedule.n; i++) {
-        seen = 0;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = s->plan.schedule.ops[j] == s->plan.schedule.ops[i];
-        if (seen)
-            r->recompute_seconds +=
-                s->step->problem.ops[s->plan.schedule.ops[i]].seconds * (double)r->micro_batches;
-    }
     r->recomputed_ops = s->plan.measure.recomputed;
+    double once = once_seconds(s->step, r->micro_batches);
+    r->recompute_seconds = r->recomputed_ops ? r->plan.step_seconds - once : 0;
     r->overhead = r->plan.step_seconds / r->store_all.step_seconds - 1;
     r->overhead_lower_bound =
-        (once_seconds(s->step, r->micro_batches) + s->bound_seconds * (double)r->micro_batches) /
-            r->store_all.step_seconds -
-        1;
+        (once + s->bound_seconds * (double)r->micro_batches) / r->store_all.step_seconds - 1;
     r->gap = r->overhead - r->overhead_lower_bound;
     return describe_peak(s, &r->worst_moment);
 }
