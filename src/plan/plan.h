@@ -9,6 +9,12 @@ struct plan_request {
     const bool *wrapped;  /* by op: recompute what only these read; overrides strategy */
     int64_t budget_bytes; /* for the arena; INT64_MAX: none */
     int64_t alignment_bytes;
+    bool live_peak;   /* the budget is for the live peak instead; the arena is as it comes */
+    bool fixed_order; /* first executions stay in the base order */
+    uint64_t seed;
+    uint64_t moves; /* the most that local search makes; 0: as many as the problem deserves */
+    bool (*stop)(void *context); /* asked every few milliseconds: true, and the best so far is it */
+    void *stop_context;          /* NULL stop: never */
 };
 
 struct plan_result {
@@ -17,6 +23,7 @@ struct plan_result {
     struct plan_measure measure;
     int64_t arena_bytes;
     bool fits;
+    bool stopped;      /* by the request's stop: more time could have given a better plan */
     char strategy[64]; /* what was chosen: "greedy", "sequential:3", … */
 };
 void plan_result_free(struct plan_result *result);
@@ -26,6 +33,19 @@ void plan_result_free(struct plan_result *result);
  * passed plan_check. Deterministic. */
 MUST_USE neap_error *plan_solve(const struct plan_problem *problem,
                                 const struct plan_request *request, struct plan_result *result);
+
+/* ---- seeds: where local search starts -------------------------------------------------------
+ *
+ * Each gives a schedule that replays, aiming at the least seconds whose live peak is at most
+ * budget_bytes, or at a small peak where it reaches none; an empty schedule where its method does
+ * not apply. */
+
+/* chain.c: dynamic programming over a chain of blocks. */
+MUST_USE neap_error *plan_seed_chain(const struct plan_problem *problem, int64_t budget_bytes,
+                                     struct plan_schedule *schedule);
+/* cut.c: minimum cuts between what is kept and what is made again. */
+MUST_USE neap_error *plan_seed_cut(const struct plan_problem *problem, int64_t budget_bytes,
+                                   struct plan_schedule *schedule);
 
 /* ---- what strategies are made of ------------------------------------------------------------ */
 

@@ -37,6 +37,7 @@ struct plan_op {
     bool update_part;                          /* runs once per window, after all micro-batches */
     struct plan_span inputs, outputs, updates; /* value ids; no value twice in a span */
     uint32_t first_overwrite, n_overwrites;    /* slice of problem->overwrites */
+    uint32_t alternative_of;                   /* of an alternative: the op it does the work of */
 };
 
 struct plan_problem {
@@ -46,7 +47,17 @@ struct plan_problem {
     uint32_t *ids;
     struct plan_overwrite *overwrites;
     uint32_t n_ops, n_values, n_ids, n_overwrites;
+    uint32_t n_alternatives; /* more ops, behind the n_ops: see plan_primary */
 };
+
+/* The op whose work op o does: itself, or for an alternative the one that it can stand in for.
+ * An alternative is another implementation, with its own seconds, inputs and scratch; it makes and
+ * changes the same values to the last bit, and has no place of its own in the base order. Wherever
+ * this header says that an op runs once, or at least once, an op and its alternatives count as one;
+ * the producer of a value is the primary. */
+static inline uint32_t plan_primary(const struct plan_problem *problem, uint32_t o) {
+    return o < problem->n_ops ? o : problem->ops[o].alternative_of;
+}
 
 /* An op that a schedule may hold only once: everything but effect-free forward ops. */
 static inline bool plan_op_once(const struct plan_op *op) {
