@@ -69,12 +69,6 @@ MUST_USE neap_error *plan_drop_segments(const struct plan_problem *problem, int6
                                         bool *drop);
 MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t *n_cuts);
 
-/* greedy.c: drops what frees the most bytes at the peak per second of recompute until the peak is
- * at most `target_bytes`; the smallest peak found where that cannot be reached. `drop` arrives as
- * the start (all false: keep everything). */
-MUST_USE neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t target_bytes,
-                                        bool *drop);
-
 /* bound.c: what no schedule can beat. */
 struct plan_bound {
     int64_t floor_bytes;  /* no schedule has a smaller peak */
