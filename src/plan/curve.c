@@ -191,6 +191,7 @@ static neap_error *mark(const struct search *s, const char *strategy) {
     struct plan_curve_mark *m = &curve->marks[curve->n_marks++];
     *m = (struct plan_curve_mark){.arena_bytes = plan.arena_bytes,
                                   .peak_bytes = plan.measure.peak_bytes,
+                                  .recomputed = plan.measure.recomputed,
                                   .seconds = plan.measure.seconds};
     snprintf(m->strategy, sizeof m->strategy, "%s", strategy);
     return offer(s, &plan, 0);
@@ -233,6 +234,11 @@ static neap_error *bound_everywhere(const struct search *s, int64_t store_all_by
     curve->n_bounds = N_BOUNDS;
     for (size_t i = 0; i < curve->n_points; i++)
         curve->points[i].bound_seconds = bound_at(s, curve->points[i].bytes, &error);
+    for (size_t i = 0; i < curve->n_marks; i++) {
+        struct plan_curve_mark *m = &curve->marks[i];
+        m->bound_seconds =
+            bound_at(s, s->request->live_peak ? m->peak_bytes : m->arena_bytes, &error);
+    }
     return error;
 }
 

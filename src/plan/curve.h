@@ -15,7 +15,9 @@ struct plan_curve_point {
 struct plan_curve_mark {
     char strategy[32];
     int64_t arena_bytes, peak_bytes;
+    uint32_t recomputed;
     double seconds;
+    double bound_seconds; /* of its bytes, as a point's */
 };
 
 /* The least extra seconds of any plan in so many bytes. */

@@ -98,6 +98,8 @@ neap_error *session_refuse(struct neap_plan *s);
 
 /* report.c: fills session->report from the plans. */
 MUST_USE neap_error *session_report(struct neap_plan *session);
+/* Of a step in which every op runs once in each micro-batch; the report says how many. */
+double session_once_seconds(const struct neap_plan *session);
 /* "512.0 MiB" or "1.3 GiB", into buffer[24]; returns it. */
 const char *report_bytes(int64_t bytes, char buffer[24]);
 
