@@ -31,6 +31,9 @@ enum command_bit {
     DATASETS = 1 << 6,
     ENV = 1 << 7,
     HELP = 1 << 8,
+    /* What 'neap plan' takes beside models, with options of their own. */
+    PROBLEM = 1 << 9,
+    PLACEMENT = 1 << 10,
 };
 
 struct settings;
@@ -48,6 +51,9 @@ const struct command *command_at(size_t index);
 const struct command *command_find(const char *name);
 
 int command_plan(struct settings *settings);
+/* The same of a file that is no model (problem.c): a bare problem, or one of placement. */
+int plan_problem(const struct settings *settings);
+int plan_placement(const struct settings *settings);
 int command_train(struct settings *settings);
 int command_eval(struct settings *settings);
 int command_verify(struct settings *settings);
@@ -134,6 +140,9 @@ const struct option *option_at(size_t index);
  * flag's name sets *negated. NULL: none. */
 const struct option *option_find(const char *name, unsigned commands, bool *negated);
 const struct option *option_find_letter(char letter, unsigned commands);
+/* The bits whose options make sense: the command's, or those of the kind of file that it is given.
+ */
+unsigned option_takers(const struct settings *settings);
 /* Reports `name`, written by the user as `shown` at `where` ("" or "FILE:1:2: "), as unknown or as
  * belonging to other commands. Returns the exit code. */
 int option_unknown(const struct command *command, const char *where, const char *shown,

@@ -110,6 +110,19 @@ static int check_required(const struct settings *settings) {
     return NEAP_OK;
 }
 
+/* Each option that was given says something about what the command is given. */
+static int check_takers(const struct settings *settings) {
+    unsigned takers = option_takers(settings);
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (option_source(settings, option) != FROM_DEFAULT && !(option->commands & takers))
+            return fail(NEAP_ERROR_USAGE,
+                        "'--%s' is for models, and '%s' is a %s problem (see 'neap help plan')",
+                        option->name, settings->run.model,
+                        takers == PROBLEM ? "bare planning" : "placement");
+    return NEAP_OK;
+}
+
 static void print_resolved(const struct settings *settings) {
     struct neap_size memory = settings->run.memory;
     if (memory.kind == NEAP_SIZE_BYTES && memory.percent > 0)
@@ -123,7 +136,7 @@ static void print_sources(const struct settings *settings) {
         char text[VALUE_BYTES];
         const void *field = (const char *)settings + option->offset;
         const char *value = option_print(option, field, text);
-        bool shown = (option->commands & settings->command->bit) &&
+        bool shown = (option->commands & option_takers(settings)) &&
                      option->section != SECTION_OUTPUT && (*value || option->unset);
         if (shown)
             note("--%s %s (%s)", option->name, *value ? value : option->unset,
@@ -153,6 +166,8 @@ int parse_arguments(struct settings *settings, int argc, char **argv) {
         code = config_read(settings, settings->config);
     if (!code)
         code = check_required(settings);
+    if (!code)
+        code = check_takers(settings);
     if (!code)
         code = check_model(settings);
     if (!code && !settings->quiet)

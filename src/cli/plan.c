@@ -65,6 +65,10 @@ static int print_plan(const struct settings *settings, const neap_plan *plan) {
 
 int command_plan(struct settings *settings) {
     const struct settings *s = settings;
+    if (option_takers(s) == PROBLEM)
+        return plan_problem(s);
+    if (option_takers(s) == PLACEMENT)
+        return plan_placement(s);
     if (s->json && (s->explain || s->dump_after || s->stop_after))
         return fail(NEAP_ERROR_USAGE, "'--json' goes without '%s': both write to standard output",
                     s->explain      ? "--explain"

@@ -103,6 +103,7 @@ neap_error *session_report(struct neap_plan *s) {
     r->plan = totals_of(s, s->step, &s->plan, r->micro_batches);
     int64_t bound = r->budget_is_arena ? r->plan.arena_bytes : r->plan.peak_bytes;
     r->fits = s->plan.fits && bound <= r->budget_bytes;
+    r->stopped = s->plan.stopped;
     r->recomputed_ops = s->plan.measure.recomputed;
     double once = session_once_seconds(s);
     r->recompute_seconds = r->recomputed_ops ? r->plan.step_seconds - once : 0;

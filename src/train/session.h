@@ -88,7 +88,8 @@ MUST_USE neap_error *session_plan_step(struct neap_plan *s);
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
                                         const neap_graph *fixed, struct compiled **out);
-/* A plan by the options' strategy, its arena within the budget if it fits. */
+/* A plan by the options' strategy, its arena within the budget if it fits; their time limit is for
+ * this plan alone. */
 MUST_USE neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
                                    int64_t budget_bytes, struct plan_result *out);
 /* Weights, gradients, state, buffers and host memory. */
