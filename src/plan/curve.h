@@ -29,7 +29,7 @@ struct plan_curve_bound {
 struct plan_curve {
     struct plan_curve_point *points; /* bytes rising, seconds falling, both strictly */
     size_t n_points, points_capacity;
-    struct plan_curve_mark *marks; /* none, sqrt, all, sequential:2, sequential:3, … */
+    struct plan_curve_mark *marks; /* none first; sqrt, all, sequential:2, … where there are cuts */
     size_t n_marks, marks_capacity;
     struct plan_curve_bound *bounds; /* bytes rising from the floor to store-all's */
     size_t n_bounds;

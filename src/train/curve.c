@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "report/curve.h"
+#include "train/deadline.h"
 #include "train/session.h"
 
 struct neap_curve {
@@ -19,7 +20,7 @@ static const double rounding = 1e-12;
 
 static double overhead_of(const struct curve_scale *scale, double extra_seconds) {
     if (scale->whole_seconds <= 0)
-        return 0;
+        return 0; /* a step that takes no time is never slower */
     double seconds = scale->once_seconds + scale->times * extra_seconds;
     double overhead = seconds / scale->whole_seconds - 1;
     return fabs(overhead) < rounding ? 0 : overhead;
@@ -35,6 +36,7 @@ static double run_once_seconds(const struct plan_problem *problem) {
 struct filling {
     const struct curve_request *request;
     const struct plan_curve *curve;
+    struct curve_scale scale;
     double once_seconds; /* of the problem */
     struct neap_curve *out;
 };
@@ -44,12 +46,12 @@ static void fill_sizes(const struct filling *f, int64_t arena_bytes, int64_t pea
     to->arena_bytes = arena_bytes;
     to->live_peak_bytes = peak_bytes;
     to->peak_bytes =
-        f->request->plan->live_peak ? peak_bytes : f->request->scale.outside_bytes + arena_bytes;
+        f->request->plan->live_peak ? peak_bytes : f->scale.outside_bytes + arena_bytes;
 }
 
 static neap_error *fill_points(const struct filling *f) {
     const struct plan_curve *c = f->curve;
-    const struct curve_scale *scale = &f->request->scale;
+    const struct curve_scale *scale = &f->scale;
     struct neap_curve_point *points;
     TRY(pool_alloc(&f->out->pool, c->n_points, sizeof *points, &points));
     for (size_t i = 0; i < c->n_points; i++) {
@@ -67,7 +69,7 @@ static neap_error *fill_points(const struct filling *f) {
 
 static neap_error *fill_strategies(const struct filling *f) {
     const struct plan_curve *c = f->curve;
-    const struct curve_scale *scale = &f->request->scale;
+    const struct curve_scale *scale = &f->scale;
     struct neap_curve_point *points;
     TRY(pool_alloc(&f->out->pool, c->n_marks, sizeof *points, &points));
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -88,8 +90,8 @@ static neap_error *fill_bounds(const struct filling *f) {
     struct neap_curve_bound *bounds;
     TRY(pool_alloc(&f->out->pool, c->n_bounds, sizeof *bounds, &bounds));
     for (size_t i = 0; i < c->n_bounds; i++)
-        bounds[i] = (struct neap_curve_bound){
-            c->bounds[i].bytes, overhead_of(&f->request->scale, c->bounds[i].extra_seconds)};
+        bounds[i] = (struct neap_curve_bound){c->bounds[i].bytes,
+                                              overhead_of(&f->scale, c->bounds[i].extra_seconds)};
     f->out->report.bounds = bounds;
     f->out->report.n_bounds = c->n_bounds;
     return NULL;
@@ -98,12 +100,22 @@ static neap_error *fill_bounds(const struct filling *f) {
 static neap_error *fill(const struct filling *f) {
     struct neap_curve_report *r = &f->out->report;
     r->of_live_peak = f->request->plan->live_peak;
-    r->store_all_bytes = f->request->scale.whole_bytes;
+    r->store_all_bytes = f->scale.whole_bytes;
     r->floor_bytes = f->curve->floor_bytes;
     TRY(pool_string(&f->out->pool, f->request->title, &r->title));
     TRY(fill_points(f));
     TRY(fill_strategies(f));
     return fill_bounds(f);
+}
+
+/* The problem's own, from the mark of `none`, which is the first. */
+static struct curve_scale own_scale(const struct plan_curve *curve, bool live_peak,
+                                    double once_seconds) {
+    const struct plan_curve_mark *none = &curve->marks[0];
+    return (struct curve_scale){.once_seconds = once_seconds,
+                                .times = 1,
+                                .whole_seconds = none->seconds,
+                                .whole_bytes = live_peak ? none->peak_bytes : none->arena_bytes};
 }
 
 neap_error *curve_create(const struct curve_request *request, neap_curve **out) {
@@ -115,9 +127,15 @@ neap_error *curve_create(const struct curve_request *request, neap_curve **out) 
         return error_make(NEAP_ERROR_USAGE, "a curve of %lld budgets: it has two ends at least",
                           (long long)request->n_budgets);
     TRY(memory_alloc(1, sizeof *c, &c));
-    const struct filling filling = {request, &curve, run_once_seconds(request->problem), c};
+    struct filling filling = {.request = request,
+                              .curve = &curve,
+                              .scale = request->scale,
+                              .once_seconds = run_once_seconds(request->problem),
+                              .out = c};
     neap_error *error =
         plan_curve(request->problem, request->plan, (size_t)request->n_budgets, &curve);
+    if (!error && !request->scale.times)
+        filling.scale = own_scale(&curve, request->plan->live_peak, filling.once_seconds);
     if (!error)
         error = fill(&filling);
     c->report.solver_seconds = process_seconds() - start;
@@ -131,7 +149,13 @@ neap_error *curve_create(const struct curve_request *request, neap_curve **out) 
 
 neap_error *neap_curve_create(const neap_plan *plan, int64_t n_budgets, neap_curve **out) {
     const struct neap_plan_report *r = &plan->report;
-    const struct plan_request request = {.alignment_bytes = ALIGNMENT_BYTES};
+    const struct neap_options *o = &plan->options;
+    struct deadline deadline = deadline_start(o->time_limit_seconds);
+    const struct plan_request request = {.alignment_bytes = ALIGNMENT_BYTES,
+                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
+                                         .seed = o->plan_seed,
+                                         .stop = deadline_passed,
+                                         .stop_context = &deadline};
     char title[160];
     snprintf(title, sizeof title, "%.100s, batch %lld%s", r->model, (long long)r->batch,
              r->micro_batches > 1 ? " in slices" : "");

@@ -4,7 +4,8 @@
 
 #include "plan/curve.h"
 
-/* What turns a schedule's seconds and bytes into those of a whole step. */
+/* What turns a schedule's seconds and bytes into those of a whole step. All zero: the schedule is
+ * the step, and what it is compared with is the strategy `none`. */
 struct curve_scale {
     double once_seconds;   /* of a step in which every op runs once in each micro-batch */
     double times;          /* micro-batches: recompute is paid for in each */
