@@ -318,6 +318,57 @@ struct neap_placement_report {
 NEAP_MUST_USE neap_error *neap_placement_plan(const struct neap_placement_options *options,
                                               struct neap_placement_report *report);
 
+/* ---- the frontier: every budget's plan ---- */
+
+struct neap_curve_point {
+    const char *strategy;
+    int64_t peak_bytes, arena_bytes, live_peak_bytes;
+    double overhead, overhead_lower_bound; /* the bound is within the point's bytes */
+    int64_t recomputed_ops;
+};
+struct neap_curve_bound {
+    int64_t bytes;
+    double overhead;
+};
+struct neap_curve_report {
+    const char *title;
+    bool of_live_peak;                     /* bytes below are of the live peak, not of the arena */
+    int64_t store_all_bytes;               /* of the whole batch in one piece, overhead 0 */
+    int64_t floor_bytes;                   /* no plan needs less */
+    const struct neap_curve_point *points; /* bytes rising, overhead falling */
+    const struct neap_curve_point *strategies; /* none, sqrt, all, sequential:K */
+    const struct neap_curve_bound *bounds;     /* from the floor to store-all */
+    size_t n_points, n_strategies, n_bounds;
+    double solver_seconds;
+};
+typedef struct neap_curve neap_curve;
+
+/* The frontier of the plan's step, from `n_budgets` ≥ 2 solved budgets; the plan's own budget plays
+ * no part. */
+NEAP_MUST_USE neap_error *neap_curve_create(const neap_plan *plan, int64_t n_budgets,
+                                            neap_curve **out);
+void neap_curve_free(neap_curve *curve);
+const struct neap_curve_report *neap_curve_get_report(const neap_curve *curve);
+
+/* The frontier of a bare problem, in bytes of its live peak; budget and output play no part. */
+NEAP_MUST_USE neap_error *neap_problem_curve(const struct neap_problem_options *options,
+                                             int64_t n_budgets, neap_curve **out);
+
+/* ---- files about a plan or a curve, written whole or not at all ---- */
+
+enum neap_emit {
+    NEAP_EMIT_DOT,   /* the step's graph, by what the plan does to it; no curve has one */
+    NEAP_EMIT_SVG,   /* a plan: its memory over the steps; a curve: overhead over bytes */
+    NEAP_EMIT_CSV,   /* the numbers of the figure */
+    NEAP_EMIT_TORCH, /* Python that wraps modules in torch.utils.checkpoint; no curve has one */
+    NEAP_N_EMITS
+};
+NEAP_MUST_USE neap_error *neap_plan_emit(const neap_plan *plan, enum neap_emit what,
+                                         const char *path);
+/* SVG or CSV; anything else is NEAP_ERROR_USAGE. */
+NEAP_MUST_USE neap_error *neap_curve_emit(const neap_curve *curve, enum neap_emit what,
+                                          const char *path);
+
 /* A layer table: name, output shape, parameters, FLOPs, bytes, kept or recomputed. */
 struct neap_layer {
     const char *name, *op;

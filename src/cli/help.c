@@ -66,8 +66,10 @@ static void print_option(FILE *file, const struct settings *defaults, const stru
     char letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int column = fprintf(file, "  %s--%s%s%s%s", letter, on ? "no-" : "", option->name,
-                         flag ? "" : " ", flag ? "" : option->metavar);
+    int column = fprintf(file, "  %s--%s%s%s%s%s", letter, on ? "no-" : "", option->name,
+                         flag ? "" : " ", flag ? "" : option->metavar, option->second ? " " : "");
+    if (option->second)
+        column += fprintf(file, "%s", option->second);
     bool with_default = !flag && *preset;
     snprintf(text, sizeof text, "%s%s%s%s%s%s", on ? "without " : "", option->help,
              with_default ? " (default: " : "", with_default ? preset : "", with_default ? ")" : "",

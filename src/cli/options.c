@@ -25,6 +25,7 @@ static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
 static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
+static const char *const emits[] = {"dot", "svg", "csv", "torch", NULL}; /* as enum neap_emit */
 static const char *const devices[] = {"cpu", "null", NULL};
 
 static const struct option options[] = {
@@ -133,6 +134,14 @@ static const struct option options[] = {
      .letter = 'o'},
     {"explain", OPTION_FLAG, SECTION_OUTPUT, PLAN, OWN(explain), NULL,
      .help = "one line per step: op, kernel, offsets, bytes"},
+    {"curve", OPTION_COUNT, SECTION_OUTPUT, PLAN | PROBLEM, OWN(curve), "[N]",
+     .help = "the whole frontier of memory and time, from N budgets, 20 if N is left out", .low = 2,
+     .high = 1000, .unset = "none", .alone = "20"},
+    {"emit", OPTION_FILES, SECTION_OUTPUT, PLAN | PROBLEM, OWN(emits), "dot|svg|csv|torch",
+     .help =
+         "write the plan as a graph, a figure, its numbers, or Python for PyTorch; with --curve "
+         "svg and csv are the curve's",
+     .choices = emits, .second = "FILE"},
     {"dump-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(dump_after), "STAGE",
      .help = "print the graph after a stage of the compiler"},
     {"stop-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(stop_after), "STAGE",
@@ -241,6 +250,21 @@ int option_set(struct settings *settings, const struct option *option, const cha
     const char *problem = option_parse(option, text, field, expected);
     if (problem)
         return fail(NEAP_ERROR_USAGE, "%s: '%s' is not %s", where, text, problem);
+    settings->sources[option - options] = (unsigned char)source;
+    return NEAP_OK;
+}
+
+int option_set_pair(struct settings *settings, const struct option *option, const char *first,
+                    const char *second, enum source source, const char *where) {
+    char expected[EXPECTED_BYTES];
+    const char **field = (const char **)((char *)settings + option->offset);
+    int index;
+    const char *problem = option_parse_choice(option, first, &index, expected);
+    if (problem)
+        return fail(NEAP_ERROR_USAGE, "%s: '%s' is not %s", where, first, problem);
+    if (!*second)
+        return fail(NEAP_ERROR_USAGE, "%s: '%s' needs a %s", where, first, option->second);
+    field[index] = second;
     settings->sources[option - options] = (unsigned char)source;
     return NEAP_OK;
 }

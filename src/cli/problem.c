@@ -5,8 +5,8 @@
 
 /* ---- bare problems -------------------------------------------------------------------------- */
 
-static void problem_json(const struct settings *settings,
-                         const struct neap_problem_report *report) {
+static void problem_json(const struct settings *settings, const struct neap_problem_report *report,
+                         const neap_curve *curve) {
     struct emit out = {.file = stdout};
     emit_open(&out, NULL, '{');
     emit_string(&out, "problem", settings->run.model);
@@ -29,6 +29,8 @@ static void problem_json(const struct settings *settings,
     emit_integer(&out, "smallest_budget_bytes", report->smallest_budget_bytes);
     emit_bool(&out, "smallest_proven", report->smallest_proven);
     emit_integer(&out, "peak_lower_bound_bytes", report->peak_lower_bound_bytes);
+    if (curve)
+        curve_json(&out, neap_curve_get_report(curve));
     emit_close(&out, '}');
 }
 
@@ -84,6 +86,33 @@ static void problem_table(const struct settings *settings,
     exact("  lower bound", report->peak_lower_bound_bytes, "");
 }
 
+/* A bare problem's plan is its schedule: figures and numbers are of the curve. */
+static int check_emits(const struct settings *settings) {
+    if (settings->emits[NEAP_EMIT_DOT] || settings->emits[NEAP_EMIT_TORCH])
+        return fail(NEAP_ERROR_USAGE,
+                    "'--emit dot' and '--emit torch' are for models, and '%s' is "
+                    "a bare planning problem",
+                    settings->run.model);
+    bool figure = settings->emits[NEAP_EMIT_SVG] || settings->emits[NEAP_EMIT_CSV];
+    if (figure && !settings->curve)
+        return fail(NEAP_ERROR_USAGE, "'--emit' of a bare planning problem goes with '--curve'");
+    return NEAP_OK;
+}
+
+static void print_problem(const struct settings *settings, const struct neap_problem_report *report,
+                          const neap_curve *curve) {
+    if (settings->json) {
+        problem_json(settings, report, curve);
+        return;
+    }
+    if (report->fits) /* else the error says it all */
+        problem_table(settings, report);
+    if (report->fits && curve)
+        putchar('\n');
+    if (curve)
+        curve_table(stdout, neap_curve_get_report(curve));
+}
+
 int plan_problem(const struct settings *settings) {
     const struct neap_options *run = &settings->run;
     const struct neap_problem_options options = {.path = run->model,
@@ -93,13 +122,20 @@ int plan_problem(const struct settings *settings) {
                                                  .time_limit_seconds = run->time_limit_seconds,
                                                  .output = run->output};
     struct neap_problem_report report;
+    neap_curve *curve = NULL;
+    int code = check_emits(settings);
+    if (code)
+        return code;
     neap_error *error = neap_problem_plan(&options, &report);
-    if (report.ops && settings->json)
-        problem_json(settings, &report);
-    else if (report.ops && report.fits) /* else the error says it all */
-        problem_table(settings, &report);
-    if (error)
-        return fail_with(error);
+    if (report.ops && settings->curve)
+        code = fail_with(neap_problem_curve(&options, settings->curve, &curve));
+    if (report.ops && !code)
+        print_problem(settings, &report, curve);
+    if (!code)
+        code = emit_files(settings, NULL, curve);
+    neap_curve_free(curve);
+    if (error || code)
+        return error ? fail_with(error) : code;
     if (run->arena.kind == NEAP_SIZE_UNSET && !settings->quiet)
         note("no budget given: the peak without recompute (--arena 100%%)");
     if (run->output && !settings->quiet)

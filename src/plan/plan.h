@@ -13,6 +13,8 @@ struct plan_request {
     bool fixed_order; /* first executions stay in the base order */
     uint64_t seed;
     uint64_t moves; /* the most that local search makes; 0: as many as the problem deserves */
+    const struct plan_schedule *warm; /* more seeds, that replay: plans of other budgets */
+    size_t n_warm;
     bool (*stop)(void *context); /* asked every few milliseconds: true, and the best so far is it */
     void *stop_context;          /* NULL stop: never */
 };
