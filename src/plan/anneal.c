@@ -129,8 +129,8 @@ static bool split_gap(struct anneal *a) {
     bool over = a->peak > a->request->budget_bytes;
     if (over && roll(a, 8) && (life.used > a->peak_slot || use < a->peak_slot))
         return false;
-    uint32_t slot = roll(a, 3) ? sequence_room_before(s, use)
-                               : life.used + 1 + roll(a, use - life.used);
+    uint32_t slot =
+        roll(a, 3) ? sequence_room_before(s, use) : life.used + 1 + roll(a, use - life.used);
     return slot > life.used && slot < use && make(a, maker, slot, roll(a, 2) ? CHAIN_DEPTH : 0);
 }
 
@@ -257,8 +257,8 @@ neap_error *anneal(struct sequence *s, const struct anneal_request *request,
     a.best_peak = a.peak;
     for (uint64_t m = 0; m < request->moves && !s->error; m++) {
         if (m % PERIOD == 0) {
-            bool enough = a.best_peak <= request->budget_bytes &&
-                          a.best_seconds <= request->enough_seconds;
+            bool enough =
+                a.best_peak <= request->budget_bytes && a.best_seconds <= request->enough_seconds;
             if (enough || (request->stop && request->stop(request->stop_context)))
                 break;
             adjust(&a, (double)m / (double)request->moves);

@@ -90,7 +90,7 @@ int64_t profile_area(const struct profile *p, int64_t limit) {
     int64_t sum = 0;
     for (uint32_t b = 0; b < p->n_blocks; b++)
         if (p->most[b] > limit)
-            sum += sum_over(p->at + (size_t)b * PROFILE_BLOCK, PROFILE_BLOCK,
-                            limit - p->pending[b]);
+            sum +=
+                sum_over(p->at + (size_t)b * PROFILE_BLOCK, PROFILE_BLOCK, limit - p->pending[b]);
     return sum;
 }

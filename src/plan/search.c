@@ -59,8 +59,8 @@ const struct plan_schedule *search_best(const struct search *s) {
     return &s->pool[0].schedule;
 }
 
-static bool stop(const struct search *s) {
-    return s->request->stop && s->request->stop(s->request->stop_context);
+int64_t search_peak(const struct search *s) {
+    return s->pool[0].measure.peak_bytes;
 }
 
 /* ---- the pool ------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static neap_error *seed_orders(struct search *s) {
     int64_t peak = s->pool[0].measure.peak_bytes;
     TRY_GOTO(plan_order_beam(p, (uint32_t)width, &schedule));
     TRY_GOTO(search_offer(s, &schedule));
-    for (int i = 0; i < 2 && !stop(s); i++) {
+    for (int i = 0; i < 2 && !plan_stopped(s->request); i++) {
         const struct anneal_request request = {.budget_bytes = (int64_t)(aims[i] * (double)peak),
                                                .moves = s->request->moves / 12,
                                                .seed = s->request->seed + (uint64_t)i,
@@ -153,7 +153,7 @@ static neap_error *seed_greedily(struct search *s) {
     for (size_t i = 0; i < n; i++)
         TRY_GOTO(plan_schedule_copy(&found[i], &s->pool[i].schedule));
     for (size_t i = 0; i < n && !proven(s); i++) {
-        if (i && stop(s))
+        if (i && plan_stopped(s->request))
             break;
         TRY_GOTO(plan_greedy(s->sequence, s->target_bytes, &found[i]));
         TRY_GOTO(search_offer(s, &found[i]));
@@ -192,11 +192,11 @@ neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t move
     neap_error *error = NULL;
     aim(s, target_bytes);
     double gap = (s->pool[0].measure.seconds - s->least_seconds) / s->total_seconds;
-    double scale = s->pool[0].measure.peak_bytes > target_bytes ? 0.01 : fmin(0.01, fmax(gap, 2e-4));
-    for (size_t r = 0; r < N_ROUNDS && !proven(s) && !stop(s); r++) {
+    double scale =
+        s->pool[0].measure.peak_bytes > target_bytes ? 0.01 : fmin(0.01, fmax(gap, 2e-4));
+    for (size_t r = 0; r < N_ROUNDS && !proven(s) && !plan_stopped(s->request); r++) {
         const struct anneal_request request = {.budget_bytes = target_bytes,
-                                               .moves =
-                                                   (uint64_t)(rounds[r].share * (double)moves),
+                                               .moves = (uint64_t)(rounds[r].share * (double)moves),
                                                .seed = s->request->seed * N_ROUNDS + r,
                                                .hot = scale * rounds[r].hot,
                                                .cold = scale * rounds[r].hot / 1000,
@@ -207,7 +207,6 @@ neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t move
         TRY_GOTO(plan_schedule_copy(&schedule, &s->pool[from].schedule));
         TRY_GOTO(anneal(s->sequence, &request, &schedule));
         TRY_GOTO(search_offer(s, &schedule));
-    if (getenv("V")) fprintf(stderr, "      round %zu hot %g: %.4f%% peak %ld\n", r, rounds[r].hot, 100*(s->pool[0].measure.seconds/s->total_seconds-1), s->pool[0].measure.peak_bytes);
     }
 done:
     plan_schedule_free(&schedule);

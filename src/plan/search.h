@@ -21,5 +21,9 @@ MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes,
 /* The best that is known: least seconds within the target, or least peak. Belongs to the search,
  * until it is called again. */
 const struct plan_schedule *search_best(const struct search *search);
+int64_t search_peak(const struct search *search);
+
+/* Does the request's stop say so? */
+bool plan_stopped(const struct plan_request *request);
 
 #endif

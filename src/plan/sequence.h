@@ -40,7 +40,7 @@ struct sequence {
     struct hazards hazards;
     struct change log[SEQUENCE_CHANGES];
     uint32_t n_log;
-    bool crowded; /* there was no room where an execution was to go: spread before going on */
+    bool crowded;      /* there was no room where an execution was to go: spread before going on */
     neap_error *error; /* memory ran out; the sequence stands, but does not change any more */
 };
 
