@@ -148,7 +148,7 @@ static bool unmake(struct anneal *a, uint32_t slot, int depth) {
         if (!remakable(p, v))
             continue;
         struct sequence_life life = sequence_life_at(s, v, slot);
-        if (life.end == life.start)
+        if (life.start && life.end == life.start)
             unmake(a, life.start, depth - 1);
     }
     return true;
