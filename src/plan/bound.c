@@ -71,6 +71,13 @@ static double least_seconds(const struct plan_bounds *b, uint32_t o) {
     return least;
 }
 
+/* What one run of w by this implementation costs beyond its fastest, rounded down. */
+static int64_t delay_of(const struct plan_bounds *b, uint32_t w, uint32_t by) {
+    int64_t least = (int64_t)ceil(ldexp(least_seconds(b, w), b->exponent));
+    int64_t cost = cost_of(b, b->problem->ops[by].seconds);
+    return cost > least ? cost - least : 0;
+}
+
 static void count_costs(struct plan_bounds *b) {
     const struct plan_problem *p = b->problem;
     double total = 0;
@@ -93,14 +100,13 @@ static int64_t end_of_piece(const struct step *step, int i) {
 static void look_at(struct plan_bounds *b, uint32_t w, uint32_t by) {
     struct step *step = &b->steps[by];
     const struct moment *m = &b->moment;
-    double delay = b->problem->ops[by].seconds - least_seconds(b, w);
     moment_set(&b->moment, w, by);
     knapsack_load(&b->knapsack, m->items, m->n_items);
     *step = (struct step){.held_bytes = m->held_bytes,
                           .items_bytes = m->items_bytes,
                           .loose_bytes = m->loose_bytes,
                           .floor_bytes = m->held_bytes,
-                          .delay = cost_of(b, delay * (1 - 0x1p-50))};
+                          .delay = delay_of(b, w, by)};
     for (int i = 0; i < PIECES; i++)
         step->at_most[i] = knapsack_greedy(&b->knapsack, end_of_piece(step, i));
 }
