@@ -29,9 +29,10 @@ enum {
 /* What is remembered of a moment; by op and alternative. */
 struct step {
     int64_t held_bytes, items_bytes, loose_bytes;
-    int64_t floor_bytes;     /* live in any case */
-    int64_t delay;           /* cost beyond the fastest implementation's */
-    int64_t at_most[PIECES]; /* no cover of the first i + 1 pieces of items_bytes costs more */
+    int64_t floor_bytes;          /* live in any case */
+    struct moment_line low, high; /* the ends of the cuts */
+    int64_t delay;                /* cost beyond the fastest implementation's */
+    int64_t at_most[PIECES];      /* no cover of the first i + 1 pieces of items_bytes costs more */
 };
 
 struct candidate {
@@ -158,9 +159,11 @@ static void choose_heavy(struct plan_bounds *b) {
         for (uint32_t by = b->heavy[i].op; by != PLAN_NONE; by = next_of(b, by)) {
             moment_set(&b->moment, b->heavy[i].op, by);
             moment_cut_build(&b->cut);
-            int64_t bytes = moment_cut_floor(&b->cut), *own_bytes = &b->steps[by].floor_bytes;
-            *own_bytes = bytes > *own_bytes ? bytes : *own_bytes;
-            floor_bytes = *own_bytes < floor_bytes ? *own_bytes : floor_bytes;
+            struct step *step = &b->steps[by];
+            moment_cut_ends(&b->cut, &step->low, &step->high);
+            if (step->high.bytes > step->floor_bytes)
+                step->floor_bytes = step->high.bytes;
+            floor_bytes = step->floor_bytes < floor_bytes ? step->floor_bytes : floor_bytes;
         }
         raise_floor(b, b->heavy[i].op, floor_bytes);
     }
@@ -248,11 +251,12 @@ static int64_t cost_by(struct plan_bounds *b, uint32_t w, uint32_t by, int64_t b
                        bool with_cut, int64_t enough) {
     moment_set(&b->moment, w, by);
     int64_t cost = cover_cost(b, budget_bytes, enough);
-    if (!with_cut || b->steps[by].loose_bytes <= budget_bytes)
+    if (!with_cut || b->steps[by].low.bytes <= budget_bytes)
         return cost;
     enough = cost > enough ? cost : enough;
     moment_cut_build(&b->cut);
-    int64_t cut = moment_cut_cost(&b->cut, budget_bytes, enough, b->again_cut);
+    int64_t cut = moment_cut_cost(&b->cut, b->steps[by].low, b->steps[by].high, budget_bytes,
+                                  enough, b->again_cut);
     if (cut <= enough)
         return cost;
     memcpy(b->again_by, b->again_cut, b->problem->n_ops * sizeof *b->again_by);
@@ -296,6 +300,7 @@ static int64_t most_of_op(const struct plan_bounds *b, uint32_t w, int64_t budge
 static int64_t find_worst(struct plan_bounds *b, int64_t budget_bytes, uint32_t *op) {
     uint32_t n_ops = b->problem->n_ops, n_light = 0;
     int64_t worst = 0;
+    b->cut.price = 0;
     for (uint32_t i = 0; i < b->n_heavy; i++)
         try_op(b, b->heavy[i].op, budget_bytes, true, &worst, op);
     for (uint32_t i = b->n_heavy; i < n_ops; i++) {

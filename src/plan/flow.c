@@ -1,9 +1,10 @@
-/* flow: maximum flow by blocking flows (Dinic 1970).
+/* flow: maximum flow along shortest paths, distances kept up to date (Ahuja and Orlin 1991, ISAP).
  *
- * Levels are distances from the source; flow goes along arcs to the next level until none is left,
- * then levels are counted again. Capacities are integers, so that it ends exactly. At most
- * O(nodes² × arcs), on the shallow graphs of the planner a few passes over the arcs; nothing is
- * recursive, so that chains of any length are fine. */
+ * Each node knows a lower bound of its distance to the sink. Flow goes along arcs that lead one
+ * nearer; a node that has none steps back to one more than its nearest neighbour. Where the last
+ * node of a distance does so, everything farther is cut off and it ends. Capacities are integers,
+ * so that it ends exactly. At most O(nodes² × arcs), on the shallow graphs of the planner a few
+ * passes over the arcs; nothing is recursive, so that chains of any length are fine. */
 #include "plan/flow.h"
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@ neap_error *flow_open(struct flow *f, size_t n_nodes, size_t n_arcs) {
     TRY_GOTO(memory_alloc(n_arcs, sizeof *f->capacity, &f->capacity));
     TRY_GOTO(memory_alloc(2 * n_arcs, sizeof *f->residual, &f->residual));
     TRY_GOTO(memory_alloc(n_nodes, sizeof *f->source_side, &f->source_side));
-    TRY_GOTO(memory_alloc(n_nodes, sizeof *f->level, &f->level));
+    TRY_GOTO(memory_alloc(n_nodes, sizeof *f->distance, &f->distance));
+    TRY_GOTO(memory_alloc(n_nodes + 1, sizeof *f->n_at, &f->n_at));
     TRY_GOTO(memory_alloc(n_nodes, sizeof *f->current, &f->current));
     TRY_GOTO(memory_alloc(n_nodes, sizeof *f->queue, &f->queue));
     TRY_GOTO(memory_alloc(n_nodes, sizeof *f->path, &f->path));
@@ -40,7 +42,8 @@ void flow_close(struct flow *f) {
     free(f->capacity);
     free(f->residual);
     free(f->source_side);
-    free(f->level);
+    free(f->distance);
+    free(f->n_at);
     free(f->current);
     free(f->queue);
     free(f->path);
@@ -59,30 +62,32 @@ uint32_t flow_arc(struct flow *f, uint32_t from, uint32_t to) {
     return arc / 2;
 }
 
-/* Distances from the source through arcs with room; is the sink within reach? */
-static bool count_levels(struct flow *f) {
+/* Distances to the sink; nodes that cannot reach it are as far as there are nodes. */
+static void measure_distances(struct flow *f) {
     uint32_t n = 0;
+    memset(f->n_at, 0, ((size_t)f->n_nodes + 1) * sizeof *f->n_at);
     for (uint32_t node = 0; node < f->n_nodes; node++)
-        f->level[node] = NOWHERE;
-    f->level[SOURCE] = 0;
-    f->queue[n++] = SOURCE;
-    for (uint32_t i = 0; i < n && f->level[SINK] == NOWHERE; i++) {
+        f->distance[node] = f->n_nodes;
+    f->distance[SINK] = 0;
+    f->queue[n++] = SINK;
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t node = f->queue[i];
+        f->n_at[f->distance[node]]++;
         for (uint32_t a = f->first_arc[node]; a != NOWHERE; a = f->next_arc[a]) {
             f->work++;
-            if (!f->residual[a] || f->level[f->head[a]] != NOWHERE)
+            if (f->distance[f->head[a]] < f->n_nodes || !f->residual[a ^ 1] || f->head[a] == SINK)
                 continue;
-            f->level[f->head[a]] = f->level[node] + 1;
+            f->distance[f->head[a]] = f->distance[node] + 1;
             f->queue[n++] = f->head[a];
         }
     }
-    return f->level[SINK] != NOWHERE;
 }
 
-/* The next arc of `node` that has room and leads a level on. */
+/* The next arc of `node` that has room and leads nearer. */
 static uint32_t advance(struct flow *f, uint32_t node) {
     uint32_t *a = &f->current[node];
-    while (*a != NOWHERE && (!f->residual[*a] || f->level[f->head[*a]] != f->level[node] + 1)) {
+    while (*a != NOWHERE &&
+           (!f->residual[*a] || f->distance[f->head[*a]] + 1 != f->distance[node])) {
         f->work++;
         *a = f->next_arc[*a];
     }
@@ -106,38 +111,65 @@ static uint32_t augment(struct flow *f, uint32_t n, int64_t *sent) {
     return usable;
 }
 
-/* Flow along paths that go up a level with each arc, until there is none left. */
-static int64_t block(struct flow *f) {
+/* Steps back; false where nothing is left at the node's old distance: all farther are cut off. */
+static bool step_back(struct flow *f, uint32_t node) {
+    uint32_t old = f->distance[node], nearest = f->n_nodes;
+    for (uint32_t a = f->first_arc[node]; a != NOWHERE; a = f->next_arc[a]) {
+        f->work++;
+        if (f->residual[a] && f->distance[f->head[a]] + 1 < nearest)
+            nearest = f->distance[f->head[a]] + 1;
+    }
+    f->distance[node] = nearest;
+    f->current[node] = f->first_arc[node];
+    f->n_at[nearest]++;
+    return --f->n_at[old] > 0;
+}
+
+static int64_t send(struct flow *f) {
     uint32_t n = 0, node = SOURCE;
     int64_t sent = 0;
     memcpy(f->current, f->first_arc, f->n_nodes * sizeof *f->current);
-    for (;;) {
+    measure_distances(f);
+    while (f->distance[SOURCE] < f->n_nodes) {
         uint32_t a = advance(f, node);
         if (a != NOWHERE) {
+            f->work++;
             f->path[n++] = a;
             node = f->head[a];
             if (node == SINK) {
                 n = augment(f, n, &sent);
                 node = f->head[f->path[n] ^ 1];
             }
-        } else if (n) { /* a dead end: nobody needs to come here again */
-            f->level[node] = NOWHERE;
-            node = f->head[f->path[--n] ^ 1];
         } else {
-            return sent;
+            if (!step_back(f, node))
+                break;
+            node = n ? f->head[f->path[--n] ^ 1] : node;
         }
     }
+    return sent;
+}
+
+/* What can still be reached from the source. */
+static void find_source_side(struct flow *f) {
+    uint32_t n = 0;
+    memset(f->source_side, 0, f->n_nodes * sizeof *f->source_side);
+    f->source_side[SOURCE] = true;
+    f->queue[n++] = SOURCE;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t a = f->first_arc[f->queue[i]]; a != NOWHERE; a = f->next_arc[a])
+            if (f->residual[a] && !f->source_side[f->head[a]]) {
+                f->source_side[f->head[a]] = true;
+                f->queue[n++] = f->head[a];
+            }
+    f->work += f->n_arcs;
 }
 
 int64_t flow_solve(struct flow *f) {
-    int64_t value = 0;
     for (uint32_t a = 0; a < f->n_arcs; a += 2) {
         f->residual[a] = f->capacity[a / 2];
         f->residual[a + 1] = 0;
     }
-    while (count_levels(f))
-        value += block(f);
-    for (uint32_t node = 0; node < f->n_nodes; node++)
-        f->source_side[node] = f->level[node] != NOWHERE;
+    int64_t value = send(f);
+    find_source_side(f);
     return value;
 }

@@ -14,8 +14,9 @@ struct flow {
     int64_t *capacity; /* by pair of arcs: of arc a at a / 2; the caller may change it */
     bool *source_side; /* by node, set by flow_solve: the smallest source side of a minimum cut */
     int64_t *residual;
-    uint32_t *level, *current, *queue, *path;
-    uint64_t work; /* arcs looked at so far: the effort, counted */
+    uint32_t *distance, *current, *queue, *path; /* by node */
+    uint32_t *n_at;                              /* by distance: how many nodes */
+    uint64_t work;                               /* arcs looked at so far: the effort, counted */
 };
 
 /* Room for so many nodes and (one-way) arcs; node 0 is the source, node 1 the sink. */

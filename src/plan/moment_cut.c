@@ -23,11 +23,6 @@
 enum { SOURCE = 0, SINK = 1, MOST_PRICES = 50 };
 #define UNBOUNDED_COST INT64_MAX
 
-/* A cut's cost and the bytes it has live. */
-struct line {
-    int64_t cost, bytes;
-};
-
 neap_error *moment_cut_open(struct moment *moment, struct moment_cut *c) {
     const struct precede *r = &moment->precede;
     size_t n_ops = r->problem->n_ops;
@@ -141,9 +136,9 @@ void moment_cut_build(struct moment_cut *c) {
 /* ---- cuts ----------------------------------------------------------------------------------- */
 
 /* What the last cut costs and has live. */
-static struct line read_line(const struct moment_cut *c) {
+static struct moment_line read_line(const struct moment_cut *c) {
     const struct flow *f = &c->flow;
-    struct line line = {0, 0};
+    struct moment_line line = {0, c->base_bytes};
     for (uint32_t a = 0; a < f->n_arcs; a += 2) {
         bool is_cut = f->source_side[f->head[a + 1]] && !f->source_side[f->head[a]];
         line.cost += is_cut ? c->arc_cost[a / 2] : 0;
@@ -153,7 +148,7 @@ static struct line read_line(const struct moment_cut *c) {
 }
 
 /* The least bytes live, whatever it costs or without any cost. */
-static struct line cut_bytes(struct moment_cut *c, bool at_no_cost) {
+static struct moment_line cut_bytes(struct moment_cut *c, bool at_no_cost) {
     for (uint32_t a = 0; a < c->flow.n_arcs / 2; a++) {
         bool closed = c->arc_cost[a] == UNBOUNDED_COST || (at_no_cost && c->arc_cost[a] > 0);
         c->flow.capacity[a] = closed ? FLOW_UNBOUNDED : c->arc_bytes[a];
@@ -162,8 +157,9 @@ static struct line cut_bytes(struct moment_cut *c, bool at_no_cost) {
     return read_line(c);
 }
 
-int64_t moment_cut_floor(struct moment_cut *c) {
-    return c->base_bytes + cut_bytes(c, false).bytes;
+void moment_cut_ends(struct moment_cut *c, struct moment_line *low, struct moment_line *high) {
+    *low = cut_bytes(c, true);
+    *high = cut_bytes(c, false);
 }
 
 /* The least of cost + price × bytes, rounded down. */
@@ -179,40 +175,50 @@ static int64_t cut_at_price(struct moment_cut *c, double price) {
 }
 
 static void copy_again(const struct moment_cut *c, bool *again) {
-    for (uint32_t o = 0; again && o < c->moment->precede.problem->n_ops; o++) {
+    for (uint32_t o = 0; o < c->moment->precede.problem->n_ops; o++) {
         uint32_t node = c->again_node[o], first = c->first_node[o];
         again[o] = node != PLAN_NONE && c->flow.source_side[node] && !c->flow.source_side[first];
     }
 }
 
-int64_t moment_cut_cost(struct moment_cut *c, int64_t budget_bytes, int64_t enough, bool *again) {
-    int64_t spare_bytes = budget_bytes - c->base_bytes, best = 0;
-    struct line low = cut_bytes(c, true);
-    if (low.bytes <= spare_bytes)
-        return 0;
-    struct line high = cut_bytes(c, false);
-    copy_again(c, again);
-    for (int i = 0; i < MOST_PRICES && high.bytes < low.bytes; i++) {
-        double price = (double)(high.cost - low.cost) / (double)(low.bytes - high.bytes);
-        double paid = price * (double)spare_bytes;
-        double meet = (double)low.cost + price * (double)low.bytes - paid;
-        if (meet * (1 + 0x1p-40) < (double)(enough >> c->cost_shift))
-            break;
-        int64_t cut = cut_at_price(c, price);
-        struct line line = read_line(c);
-        double value = (double)cut - paid - (1 + (double)cut + fabs(paid)) * 0x1p-50;
-        if (value > (double)best)
-            best = (int64_t)value;
-        if (line.bytes > spare_bytes) {
-            if (line.bytes == low.bytes && line.cost == low.cost)
-                break;
-            low = line;
-        } else {
-            copy_again(c, again);
-            if (line.bytes == high.bytes && line.cost == high.cost)
-                break;
-            high = line;
+/* The best that any price can give: where the two lines meet. */
+static double meet(struct moment_line low, struct moment_line high, int64_t budget_bytes,
+                   double *price) {
+    *price = (double)(high.cost - low.cost) / (double)(low.bytes - high.bytes);
+    return (double)low.cost + *price * (double)(low.bytes - budget_bytes);
+}
+
+int64_t moment_cut_cost(struct moment_cut *c, struct moment_line low, struct moment_line high,
+                        int64_t budget_bytes, int64_t enough, bool *again) {
+    double best = 0, enough_cost = (double)(enough >> c->cost_shift);
+    bool known = false;
+    for (int i = 0; i < MOST_PRICES; i++) {
+        double price, most = meet(low, high, budget_bytes, &price) * (1 + 0x1p-40);
+        bool guess = i == 0 && c->price > 0;
+        if (most <= enough_cost || (double)high.cost <= enough_cost)
+            return 0;
+        price = guess ? c->price : price;
+        double cut = (double)cut_at_price(c, price);
+        double paid = price * (double)(budget_bytes - c->base_bytes);
+        double value = cut - paid - (1 + cut + fabs(paid)) * 0x1p-50;
+        struct moment_line line = read_line(c), *side = line.bytes > budget_bytes ? &low : &high;
+        if (value > best) {
+            best = value;
+            c->price = price;
         }
+        if (side == &high) {
+            copy_again(c, again);
+            known = true;
+        }
+        bool last = line.cost == side->cost && line.bytes == side->bytes;
+        if (last && !guess)
+            break;
+        if (!last && (side == &high ? line.cost <= high.cost : line.bytes <= low.bytes))
+            *side = line;
     }
-    return best << c->cost_shift;
+    if (!known) {
+        cut_bytes(c, false);
+        copy_again(c, again);
+    }
+    return (int64_t)best << c->cost_shift;
 }
