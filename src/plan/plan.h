@@ -74,9 +74,23 @@ MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t
 /* bound.c: what no schedule can beat. */
 struct plan_bound {
     int64_t floor_bytes;  /* no schedule has a smaller peak */
+    uint32_t floor_op;    /* when this op first runs, so much is live; PLAN_NONE: before step 0 */
     double extra_seconds; /* beyond one run of each op, within the budget; INFINITY: none fits */
+    uint32_t op;          /* when this op first runs, so much is missing; PLAN_NONE: nothing is */
 };
 MUST_USE neap_error *plan_bound(const struct plan_problem *problem, int64_t budget_bytes,
                                 struct plan_bound *out);
+
+/* The same for many budgets, and for schedules whose first executions keep the base order. The
+ * problem must live as long. */
+struct plan_bounds;
+MUST_USE neap_error *plan_bounds_open(const struct plan_problem *problem, bool fixed_order,
+                                      struct plan_bounds **out);
+void plan_bounds_close(struct plan_bounds *bounds);
+
+/* `again`, by op, becomes what to run once more after out->op's first execution, the cheapest way
+ * past it that is known; all false where nothing is missing or nothing fits. NULL: not asked. */
+void plan_bounds_at(struct plan_bounds *bounds, int64_t budget_bytes, struct plan_bound *out,
+                    bool *again);
 
 #endif
