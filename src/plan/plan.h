@@ -51,7 +51,12 @@ MUST_USE neap_error *plan_seed_cut(const struct plan_problem *problem, int64_t b
 
 /* ---- what strategies are made of ------------------------------------------------------------ */
 
-/* The first backward op in base order: the border between forward and backward. */
+MUST_USE neap_error *plan_base_order(const struct plan_problem *problem,
+                                     struct plan_schedule *schedule);
+
+/* The border between forward and backward: the first op of another phase than forward; where there
+ * is none, the op at which keeping everything first needs the most memory (PLAN_NONE: out of it).
+ */
 uint32_t plan_border(const struct plan_problem *problem);
 
 /* May this value be dropped at the border and made again: produced before it by an op that may run
@@ -63,6 +68,18 @@ bool *plan_droppable(
  * with what that needs, just before their first use behind it. */
 MUST_USE neap_error *plan_schedule_dropping(const struct plan_problem *problem, const bool *drop,
                                             struct plan_schedule *schedule);
+
+/* keep.c: the schedule `from`, in which all but the `kept` values (by value) are forgotten just
+ * before step `before` and made again, with what that needs, just before their next use. Not for
+ * values whose op may not run again there. */
+MUST_USE neap_error *plan_schedule_keeping(const struct plan_problem *problem,
+                                           const struct plan_schedule *from, uint32_t before,
+                                           const bool *kept, struct plan_schedule *schedule);
+
+/* thin.c: takes out runs that are not needed: what they make can stay from before without a step
+ * needing more than limit_bytes, or than the schedule's peak where that is more. */
+MUST_USE neap_error *plan_schedule_thin(const struct plan_problem *problem, int64_t limit_bytes,
+                                        struct plan_schedule *schedule);
 
 /* segments.c: the values to drop when the forward is cut into n_segments at single-tensor cuts (the
  * largest segment's bytes minimised, the last segment never recomputed); n_segments 0: a cut
