@@ -31,10 +31,9 @@
 #include "plan/plan.h"
 
 enum {
-    MOST_BLOCKS = 180,
     MOST_SLOTS = 2000,
     FEWEST_SLOTS = 300,
-    MOST_ADDITIONS = 600 << 20,
+    MOST_ADDITIONS = 400 << 20,
     MOST_COSTS = 16 << 20, /* in the table */
     MOST_LEAST = 8         /* schedules tried where none is within the budget */
 };
@@ -337,7 +336,6 @@ struct search {
     int64_t budget_bytes;
     struct plan_schedule *best, tried;
     struct plan_measure of_best;
-    struct chain_walk walk;
 };
 
 static bool better(const struct search *search, const struct plan_measure *measure) {
@@ -345,17 +343,23 @@ static bool better(const struct search *search, const struct plan_measure *measu
     bool fits = measure->peak_bytes <= search->budget_bytes;
     if (search->best->n == 0 || fits != (best->peak_bytes <= search->budget_bytes))
         return search->best->n == 0 || fits;
-    if (!fits || measure->seconds == best->seconds)
+    if (fits ? measure->seconds == best->seconds : measure->peak_bytes != best->peak_bytes)
         return measure->peak_bytes < best->peak_bytes;
     return measure->seconds < best->seconds;
 }
 
 static neap_error *consider(struct search *search, const struct table *table, size_t m,
                             bool *fits) {
-    struct writer writer = {table, &search->walk, &search->tried};
+    struct chain_walk walk;
+    struct writer writer = {table, &walk, &search->tried};
     struct plan_measure measure;
     search->tried.n = 0;
-    TRY(write(&writer, (struct stretch){0, table->n_blocks - 1, false}, m));
+    neap_error *error = chain_walk_open(table->chain, &walk);
+    if (!error)
+        error = write(&writer, (struct stretch){0, table->n_blocks - 1, false}, m);
+    chain_walk_close(&walk);
+    if (error)
+        return error;
     TRY(plan_replay(search->problem, &search->tried, &measure, NULL));
     *fits = measure.peak_bytes <= search->budget_bytes;
     if (!better(search, &measure))
@@ -408,56 +412,72 @@ static neap_error *search_least(struct search *search, const struct chain *chain
     return error;
 }
 
-static neap_error *search_chain(struct search *search, const struct chain *chain,
-                                int64_t all_bytes) {
-    struct table table;
-    int64_t capacity_bytes = search->budget_bytes + search->budget_bytes / 8;
-    bool fits = false;
-    TRY(chain_walk_open(chain, &search->walk));
-    TRY(table_open(chain, capacity_bytes < all_bytes ? capacity_bytes : all_bytes, &table));
-    neap_error *error = search_down(search, &table, &fits);
-    table_close(&table);
-    if (!error && !fits)
-        error = search_least(search, chain, all_bytes);
+/* The chains that one problem is seen as. Many blocks allow many levels of recompute; few large ones
+ * let anything inside them go. */
+static const struct {
+    uint32_t most_blocks;
+    bool every_place;
+} views[] = {{128, true}, {128, false}, {20, false}, {12, false}, {8, false}, {5, false}, {3, false}};
+enum { N_VIEWS = sizeof views / sizeof *views };
+
+static neap_error *open_view(struct chain *chain, int view) {
+    bool *cut;
+    uint32_t n_blocks;
+    TRY(chain_find_levels(chain));
+    if (!chain->border)
+        return NULL;
+    TRY(memory_alloc(chain->problem->n_ops, sizeof *cut, &cut));
+    neap_error *error =
+        chain_find_cuts(chain, views[view].most_blocks, views[view].every_place, cut, &n_blocks);
+    if (!error && n_blocks > 1)
+        error = chain_find_blocks(chain, cut, n_blocks);
+    if (!error && n_blocks > 1)
+        error = chain_find_options(chain);
+    free(cut);
     return error;
 }
 
-static neap_error *seed(struct search *search, struct chain *chain, int64_t all_bytes,
-                        bool pinning) {
-    bool *cut;
-    uint32_t n_blocks;
-    TRY(memory_alloc(search->problem->n_ops, sizeof *cut, &cut));
-    neap_error *error = chain_find_levels(chain);
-    if (!error && chain->border)
-        error = chain_find_cuts(chain, MOST_BLOCKS, pinning, cut, &n_blocks);
-    if (!error && chain->border && n_blocks > 1) {
-        error = chain_find_blocks(chain, cut, n_blocks);
-        if (!error)
-            error = chain_find_options(chain);
-        if (!error)
-            error = search_chain(search, chain, all_bytes);
+static neap_error *search_view(struct search *search, const struct chain *chain, int64_t all_bytes,
+                               bool *fits) {
+    struct table table;
+    int64_t capacity_bytes = search->budget_bytes + search->budget_bytes / 8;
+    TRY(table_open(chain, capacity_bytes < all_bytes ? capacity_bytes : all_bytes, &table));
+    neap_error *error = search_down(search, &table, fits);
+    table_close(&table);
+    return error;
+}
+
+static neap_error *search_views(struct search *search, struct chain *chains, int64_t all_bytes) {
+    bool any_fits = false;
+    neap_error *error = NULL;
+    for (int i = 0; i < N_VIEWS && !error; i++) {
+        error = open_view(&chains[i], i);
+        bool fits = false;
+        if (!error && chains[i].n_blocks)
+            error = search_view(search, &chains[i], all_bytes, &fits);
+        any_fits = any_fits || fits;
     }
-    free(cut);
+    for (int i = 0; i < N_VIEWS && !error && !any_fits; i++)
+        if (chains[i].n_blocks)
+            error = search_least(search, &chains[i], all_bytes);
     return error;
 }
 
 neap_error *plan_seed_chain(const struct plan_problem *problem, int64_t budget_bytes,
                             struct plan_schedule *schedule) {
     struct search search = {.problem = problem, .budget_bytes = budget_bytes, .best = schedule};
+    struct chain chains[N_VIEWS];
     struct plan_measure all;
-    neap_error *error = NULL;
     schedule->n = 0;
     for (uint32_t o = 0; o < problem->n_ops; o++)
         TRY(plan_schedule_push(schedule, o));
     TRY(plan_replay(problem, schedule, &all, NULL));
     schedule->n = 0;
-    for (int pinning = 0; pinning < 2 && !error; pinning++) {
-        struct chain chain = {.problem = problem};
-        error = seed(&search, &chain, all.peak_bytes, pinning);
-        chain_walk_close(&search.walk);
-        search.walk = (struct chain_walk){0};
-        pool_free(&chain.pool);
-    }
+    for (int i = 0; i < N_VIEWS; i++)
+        chains[i] = (struct chain){.problem = problem};
+    neap_error *error = search_views(&search, chains, all.peak_bytes);
+    for (int i = 0; i < N_VIEWS; i++)
+        pool_free(&chains[i].pool);
     plan_schedule_free(&search.tried);
     return error;
 }

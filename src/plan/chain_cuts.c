@@ -11,7 +11,7 @@ struct place { /* between a forward op and the one before it */
     int64_t kept_bytes;   /* made before it, needed behind */
     int64_t pinned_bytes; /* made behind it, read by the backward of what is before */
     int64_t made_bytes;   /* by the forward ops before it */
-    bool same;            /* the very values of the place behind it are kept here */
+    bool gains, loses;    /* the op behind it makes, or is the last to need, a kept value */
 };
 
 /* The levels of the backward ops that read each value: the deepest and the lowest. */
@@ -35,8 +35,6 @@ static void find_readers(const struct chain *chain, uint32_t *deepest, uint32_t 
 static void measure_places(const struct chain *chain, const uint32_t *deepest,
                            const uint32_t *lowest, struct place *places) {
     const struct plan_problem *p = chain->problem;
-    for (uint32_t o = 0; o <= chain->border; o++)
-        places[o].same = true;
     for (uint32_t v = 0; v < p->n_values; v++) {
         uint32_t o = p->values[v].producer;
         int64_t bytes = p->values[v].persistent ? 0 : p->values[v].bytes;
@@ -48,7 +46,7 @@ static void measure_places(const struct chain *chain, const uint32_t *deepest,
         if (deepest[v] > o) {
             places[o + 1].kept_bytes += bytes;
             places[deepest[v] + 1].kept_bytes -= bytes;
-            places[o].same = places[deepest[v]].same = false;
+            places[o].gains = places[deepest[v]].loses = true;
         }
         if (lowest[v] < o) {
             places[lowest[v] + 1].pinned_bytes += bytes;
@@ -99,7 +97,7 @@ static neap_error *choose(const struct chain *chain, const struct place *places,
     int64_t small = largest_made(chain) / 100;
     TRY(memory_alloc(chain->border + 1, sizeof *cuts, &cuts));
     for (uint32_t o = 1; o < chain->border; o++)
-        if (!places[o].same && (pinning || places[o].pinned_bytes <= small))
+        if ((places[o].gains || places[o].loses) && (pinning || (places[o].pinned_bytes <= small && places[o].gains && places[o-1].loses)))
             cuts[++n] = o;
     cuts[n + 1] = chain->border;
     n = thin(places, most_blocks, cuts, n);

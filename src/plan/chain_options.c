@@ -5,14 +5,12 @@
  * that order, between all and nothing, in at most MOST_OPTIONS steps. Each option, and each pass
  * over a block while an earlier entry is kept, is run through exactly. O(blocks × ops) for passes,
  * O(keepable²) runs of each block for the order. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "plan/chain.h"
 
-enum {
-    MOST_OPTIONS = 12,
-    MOST_EXACT = 24 /* keepable values up to which the order is revised after each step */
-};
+enum { MOST_OPTIONS = 600 }; /* of all blocks together, but 8 of each are always found */
 
 /* ---- the order of what can be kept ---------------------------------------------------------- */
 
@@ -42,11 +40,11 @@ static neap_error *find_keepable(struct chain *chain, uint32_t k, struct chain_w
     return NULL;
 }
 
-static void swap(uint32_t *a, uint32_t *b) {
-    uint32_t old = *a;
-    *a = *b;
-    *b = old;
-}
+/* What losing a value would cost, in bytes for each second. */
+struct loss {
+    double score;
+    uint32_t round; /* when it was found: what is lost later makes it cost more */
+};
 
 /* Seconds of the backward when the first n_kept keepable values and the exit are there. */
 static neap_error *back_seconds(struct chain_walk *walk, uint32_t k, uint32_t n_kept,
@@ -57,64 +55,48 @@ static neap_error *back_seconds(struct chain_walk *walk, uint32_t k, uint32_t n_
     return NULL;
 }
 
-/* Moves the value that is cheapest to lose to the end of the first n. */
+static void swap_to_end(uint32_t *keepable, struct loss *losses, uint32_t i, uint32_t n) {
+    uint32_t value = keepable[i];
+    struct loss loss = losses[i];
+    keepable[i] = keepable[n - 1];
+    losses[i] = losses[n - 1];
+    keepable[n - 1] = value;
+    losses[n - 1] = loss;
+}
+
+/* Moves the value that is cheapest to lose to the end of the first n. Costs only grow, so the best
+ * of old scores need be found anew alone. */
 static neap_error *lose_one(const struct chain *chain, struct chain_walk *walk, uint32_t k,
-                            uint32_t n) {
-    uint32_t *keepable = chain->blocks[k].keepable, best = n - 1;
-    double now, without, best_score = -1;
+                            struct loss *losses, uint32_t n) {
+    uint32_t *keepable = chain->blocks[k].keepable;
+    double now, without;
     TRY(back_seconds(walk, k, n, &now));
-    for (uint32_t i = 0; i < n; i++) {
-        swap(&keepable[i], &keepable[n - 1]);
-        int64_t bytes = chain->problem->values[keepable[n - 1]].bytes;
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < n; i++)
+            if (losses[i].score > losses[best].score)
+                best = i;
+        swap_to_end(keepable, losses, best, n);
+        if (losses[n - 1].round == n)
+            return NULL;
         TRY(back_seconds(walk, k, n - 1, &without));
-        swap(&keepable[i], &keepable[n - 1]);
-        double score = (double)bytes / (without - now + 1e-12);
-        if (score > best_score) {
-            best_score = score;
-            best = i;
-        }
+        losses[n - 1].score = (double)chain->problem->values[keepable[n - 1]].bytes /
+                              (without - now + 1e-12);
+        losses[n - 1].round = n;
     }
-    swap(&keepable[best], &keepable[n - 1]);
-    return NULL;
-}
-
-struct ranked {
-    double score;
-    uint32_t value;
-};
-
-static int by_score(const void *a, const void *b) {
-    const struct ranked *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score < y->score ? -1 : 1;
-    return (x->value > y->value) - (x->value < y->value);
-}
-
-/* For many values: bytes per second of the op that makes each. */
-static neap_error *order_roughly(const struct chain *chain, uint32_t k) {
-    const struct plan_problem *p = chain->problem;
-    struct chain_block *block = &chain->blocks[k];
-    struct ranked *ranked;
-    TRY(memory_alloc(block->n_keepable, sizeof *ranked, &ranked));
-    for (uint32_t i = 0; i < block->n_keepable; i++) {
-        const struct plan_value *value = &p->values[block->keepable[i]];
-        ranked[i] = (struct ranked){
-            (double)value->bytes / (p->ops[value->producer].seconds + 1e-12), block->keepable[i]};
-    }
-    qsort(ranked, block->n_keepable, sizeof *ranked, by_score);
-    for (uint32_t i = 0; i < block->n_keepable; i++)
-        block->keepable[i] = ranked[i].value;
-    free(ranked);
-    return NULL;
 }
 
 static neap_error *order_keepable(const struct chain *chain, struct chain_walk *walk, uint32_t k) {
     uint32_t n = chain->blocks[k].n_keepable;
-    if (n > MOST_EXACT)
-        return order_roughly(chain, k);
-    for (; n > 1; n--)
-        TRY(lose_one(chain, walk, k, n));
-    return NULL;
+    struct loss *losses;
+    TRY(memory_alloc(n, sizeof *losses, &losses));
+    for (uint32_t i = 0; i < n; i++)
+        losses[i].score = INFINITY;
+    neap_error *error = NULL;
+    for (; n > 1 && !error; n--)
+        error = lose_one(chain, walk, k, losses, n);
+    free(losses);
+    return error;
 }
 
 /* ---- what they cost ------------------------------------------------------------------------- */
@@ -157,7 +139,9 @@ static neap_error *measure_option(const struct chain *chain, struct chain_walk *
 
 static neap_error *measure_options(struct chain *chain, struct chain_walk *walk, uint32_t k) {
     struct chain_block *block = &chain->blocks[k];
-    uint32_t n = block->n_keepable, steps = n < MOST_OPTIONS ? n : MOST_OPTIONS - 1;
+    uint32_t n = block->n_keepable, steps = MOST_OPTIONS / chain->n_blocks;
+    steps = steps < 7 ? 7 : steps;
+    steps = steps < n ? steps : n;
     TRY(pool_alloc(&chain->pool, steps + 1, sizeof *block->options, &block->options));
     block->n_options = steps + 1;
     for (uint32_t i = 0; i <= steps; i++) {
