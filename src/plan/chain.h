@@ -57,16 +57,36 @@ struct chain {
 /* chain_levels.c: border, level and last_read. */
 MUST_USE neap_error *chain_find_levels(struct chain *chain);
 
-/* chain_cuts.c: where blocks begin: the forward ops marked in `cut` (by op). At most most_blocks,
- * and not where a large value made behind a cut is read by the backward of what is before it. */
-MUST_USE neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_blocks, bool pinning,
-                                     bool *cut, uint32_t *n_blocks);
+/* chain_cuts.c: where blocks begin: the forward ops marked in `cut` (by op), making at most
+ * most_blocks. Unless at every_place, not where more is kept than at a place beside it, nor where a
+ * large value made behind the cut is read by the backward of what is before. */
+MUST_USE neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_blocks,
+                                     bool every_place, bool *cut, uint32_t *n_blocks);
 
 /* chain_blocks.c: everything about the blocks between cuts, but for what they can keep. */
 MUST_USE neap_error *chain_find_blocks(struct chain *chain, const bool *cut, uint32_t n_blocks);
 
 /* chain_options.c: what they can keep, and what everything costs. */
 MUST_USE neap_error *chain_find_options(struct chain *chain);
+
+/* chain_table.c: the fewest seconds of recompute for each number of slots. */
+struct chain_table {
+    const struct chain *chain;
+    uint32_t n_blocks;
+    int64_t slot_bytes;
+    size_t n_slots; /* costs are known for 0 … n_slots */
+    float *costs, *zeros;
+};
+MUST_USE neap_error *chain_table_open(const struct chain *chain, int64_t capacity_bytes,
+                                      struct chain_table *table);
+void chain_table_close(struct chain_table *table);
+
+/* By slots; never rising, infinite where there is no schedule. */
+const float *chain_table_costs(const struct chain_table *table);
+
+/* The schedule in m slots, which there must be. */
+MUST_USE neap_error *chain_table_write(const struct chain_table *table, size_t m,
+                                       struct plan_schedule *schedule);
 
 /* ---- chain_walk.c: the ops that one block runs ---------------------------------------------- */
 

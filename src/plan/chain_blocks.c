@@ -48,11 +48,9 @@ static neap_error *find_again(struct chain *chain) {
         const struct plan_op *op = &p->ops[o];
         chain->again[o] = !plan_op_once(op);
         for (uint32_t i = 0; i < op->inputs.n; i++)
-            chain->again[o] =
-                chain->again[o] && o >= spoiled_from[p->ids[op->inputs.first + i]];
+            chain->again[o] = chain->again[o] && o >= spoiled_from[p->ids[op->inputs.first + i]];
         for (uint32_t i = 0; i < op->outputs.n; i++)
-            chain->again[o] =
-                chain->again[o] && o >= spoiled_from[p->ids[op->outputs.first + i]];
+            chain->again[o] = chain->again[o] && o >= spoiled_from[p->ids[op->outputs.first + i]];
     }
     return NULL;
 }

@@ -7,11 +7,11 @@
 
 #include "plan/chain.h"
 
-struct place { /* between a forward op and the one before it */
-    int64_t kept_bytes;   /* made before it, needed behind */
-    int64_t pinned_bytes; /* made behind it, read by the backward of what is before */
-    int64_t made_bytes;   /* by the forward ops before it */
-    bool gains, loses;    /* the op behind it makes, or is the last to need, a kept value */
+struct place {               /* between a forward op and the one before it */
+    int64_t kept_bytes;      /* made before it, needed behind */
+    int64_t lingering_bytes; /* made behind it, read by the backward of what is before */
+    int64_t made_bytes;      /* by the forward ops before it */
+    bool gains, loses;       /* the op behind it makes, or is the last to need, a kept value */
 };
 
 /* The levels of the backward ops that read each value: the deepest and the lowest. */
@@ -49,13 +49,13 @@ static void measure_places(const struct chain *chain, const uint32_t *deepest,
             places[o].gains = places[deepest[v]].loses = true;
         }
         if (lowest[v] < o) {
-            places[lowest[v] + 1].pinned_bytes += bytes;
-            places[o + 1].pinned_bytes -= bytes;
+            places[lowest[v] + 1].lingering_bytes += bytes;
+            places[o + 1].lingering_bytes -= bytes;
         }
     }
     for (uint32_t o = 1; o <= chain->border; o++) {
         places[o].kept_bytes += places[o - 1].kept_bytes;
-        places[o].pinned_bytes += places[o - 1].pinned_bytes;
+        places[o].lingering_bytes += places[o - 1].lingering_bytes;
         places[o].made_bytes += places[o - 1].made_bytes;
     }
 }
@@ -91,13 +91,20 @@ static uint32_t thin(const struct place *places, uint32_t most_blocks, uint32_t 
     return n;
 }
 
+/* place: behind the op that stands behind place[-1]. */
+static bool may_cut(const struct place *place, bool every_place, int64_t small_bytes) {
+    if (every_place)
+        return place->gains || place->loses;
+    return place->gains && place[-1].loses && place->lingering_bytes <= small_bytes;
+}
+
 static neap_error *choose(const struct chain *chain, const struct place *places,
-                          uint32_t most_blocks, bool pinning, bool *cut, uint32_t *n_blocks) {
+                          uint32_t most_blocks, bool every_place, bool *cut, uint32_t *n_blocks) {
     uint32_t *cuts, n = 0;
-    int64_t small = largest_made(chain) / 100;
+    int64_t small_bytes = largest_made(chain) / 100;
     TRY(memory_alloc(chain->border + 1, sizeof *cuts, &cuts));
     for (uint32_t o = 1; o < chain->border; o++)
-        if ((places[o].gains || places[o].loses) && (pinning || (places[o].pinned_bytes <= small && places[o].gains && places[o-1].loses)))
+        if (may_cut(&places[o], every_place, small_bytes))
             cuts[++n] = o;
     cuts[n + 1] = chain->border;
     n = thin(places, most_blocks, cuts, n);
@@ -110,7 +117,7 @@ static neap_error *choose(const struct chain *chain, const struct place *places,
     return NULL;
 }
 
-neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_blocks, bool pinning,
+neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_blocks, bool every_place,
                             bool *cut, uint32_t *n_blocks) {
     uint32_t *deepest = NULL, *lowest = NULL;
     struct place *places = NULL;
@@ -120,7 +127,7 @@ neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_blocks, boo
     TRY_GOTO(memory_alloc(chain->border + 1, sizeof *places, &places));
     find_readers(chain, deepest, lowest);
     measure_places(chain, deepest, lowest, places);
-    TRY_GOTO(choose(chain, places, most_blocks, pinning, cut, n_blocks));
+    TRY_GOTO(choose(chain, places, most_blocks, every_place, cut, n_blocks));
 done:
     free(deepest);
     free(lowest);

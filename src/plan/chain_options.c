@@ -29,8 +29,7 @@ static neap_error *find_keepable(struct chain *chain, uint32_t k, struct chain_w
     for (uint32_t o = block->first; o < block->end; o++)
         for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
             uint32_t v = p->ids[p->ops[o].outputs.first + i];
-            if (!chain_makes(chain, k, v) ||
-                (walk->read[v] != walk->mark && chain->lowest[v] >= k))
+            if (!chain_makes(chain, k, v) || (walk->read[v] != walk->mark && chain->lowest[v] >= k))
                 continue;
             if (chain->deepest[v] > k)
                 block->exit_bytes += p->values[v].bytes;
@@ -80,8 +79,8 @@ static neap_error *lose_one(const struct chain *chain, struct chain_walk *walk, 
         if (losses[n - 1].round == n)
             return NULL;
         TRY(back_seconds(walk, k, n - 1, &without));
-        losses[n - 1].score = (double)chain->problem->values[keepable[n - 1]].bytes /
-                              (without - now + 1e-12);
+        losses[n - 1].score =
+            (double)chain->problem->values[keepable[n - 1]].bytes / (without - now + 1e-12);
         losses[n - 1].round = n;
     }
 }
@@ -128,10 +127,8 @@ static neap_error *measure_option(const struct chain *chain, struct chain_walk *
     TRY(measure(walk, run, &forward_bytes, &forward_seconds));
     forward_bytes += block->arriving_bytes;
     option->turn_seconds += forward_seconds;
-    option->turn_bytes =
-        option->turn_bytes > forward_bytes ? option->turn_bytes : forward_bytes;
-    option->held_bytes =
-        k + 1 < chain->n_blocks ? chain->between[k * chain->n_blocks + k + 1] : 0;
+    option->turn_bytes = option->turn_bytes > forward_bytes ? option->turn_bytes : forward_bytes;
+    option->held_bytes = k + 1 < chain->n_blocks ? chain->between[k * chain->n_blocks + k + 1] : 0;
     for (uint32_t i = 0; i < option->n_kept; i++)
         option->held_bytes += chain->problem->values[block->keepable[i]].bytes;
     return NULL;

@@ -1,8 +1,8 @@
 /* The ops that one block runs, in the three ways that it can, and their peak. O(ops × degree).
  *
- * A forward run makes what is asked of it, out of the block's entry: the first with all ops, another
- * with those it takes. A backward makes what it lacks just before its first use and keeps it to its
- * last; but before weights change it makes all that it will still need of them. */
+ * A forward run makes what is asked of it, out of the block's entry: the first with all ops,
+ * another with those it takes. A backward makes what it lacks just before its first use and keeps
+ * it to its last; but before weights change it makes all that it will still need of them. */
 #include <stdlib.h>
 
 #include "plan/chain.h"
@@ -211,8 +211,7 @@ static void enter_all(struct tally *t) {
         return;
     for (uint32_t i = 0; i < block[1].n_entry; i++) {
         uint32_t v = block[1].entry[i];
-        if (chain->made[v] == t->run->block &&
-            (walk->read[v] == walk->mark || survives(t, v)))
+        if (chain->made[v] == t->run->block && (walk->read[v] == walk->mark || survives(t, v)))
             enter(t, v);
     }
 }
