@@ -93,13 +93,11 @@ static neap_error *search_least(struct search *search, const struct chain *chain
     return error;
 }
 
-/* The chains that one problem is seen as. Many blocks allow many levels of recompute; few large
- * ones let anything inside them go. */
+/* The chains that one problem is seen as. */
 static const struct {
     uint32_t most_blocks;
     bool every_place;
-} views[] = {{128, true}, {128, false}, {28, false}, {16, false},
-             {8, false},  {5, false},   {3, false}};
+} views[] = {{104, true}, {104, false}, {28, false}};
 enum { N_VIEWS = sizeof views / sizeof *views };
 
 static neap_error *open_view(struct chain *chain, int view) {
@@ -119,15 +117,13 @@ static neap_error *open_view(struct chain *chain, int view) {
     return error;
 }
 
+/* The table's bytes are rounded up, so it gets more room than there is. */
 static neap_error *search_view(struct search *search, const struct chain *chain, int64_t all_bytes,
                                bool *fits) {
     struct chain_table table;
-    int64_t capacity_bytes = all_bytes;
-    if (search->budget_bytes < all_bytes)
-        capacity_bytes = search->budget_bytes + search->budget_bytes / 8;
-    if (capacity_bytes > all_bytes)
-        capacity_bytes = all_bytes;
-    TRY(chain_table_open(chain, capacity_bytes < 0 ? 0 : capacity_bytes, &table));
+    int64_t capacity_bytes = search->budget_bytes < all_bytes ? search->budget_bytes : all_bytes;
+    capacity_bytes = capacity_bytes < 0 ? 0 : capacity_bytes + capacity_bytes / 8;
+    TRY(chain_table_open(chain, capacity_bytes, &table));
     neap_error *error = search_down(search, &table, fits);
     chain_table_close(&table);
     return error;
@@ -145,7 +141,7 @@ static neap_error *search_views(struct search *search, struct chain *chains, int
     }
     for (int i = 0; i < N_VIEWS && !error && !any_fits; i++)
         if (chains[i].n_blocks)
-            error = search_least(search, &chains[i], all_bytes);
+            error = search_least(search, &chains[i], all_bytes + all_bytes / 8);
     return error;
 }
 

@@ -4,9 +4,9 @@
 
 #include "plan/problem.h"
 
-/* Something that a block may keep of itself for its backward, and what that costs: the first n_kept
- * of its keepable values. Bytes are peaks, less what is kept at the block's entry and less fixed
- * values; seconds are those of forward ops that run again. */
+/* Something that a group of blocks may keep of itself for its backward, and what that costs: the
+ * first n_kept of its keepable values. Bytes are peaks, less what is kept at the group's entry and
+ * less fixed values; seconds are those of forward ops that run again. */
 struct chain_option {
     uint32_t n_kept;
     int64_t held_bytes;                 /* while later blocks run, what they read included */
@@ -16,23 +16,32 @@ struct chain_option {
     double turn_seconds;                /* of both at once */
 };
 
+/* Blocks that run as one. */
+struct chain_group {
+    uint32_t first, last; /* blocks */
+    uint32_t *keepable;   /* made here, needed by the backward here; best kept first */
+    uint32_t n_keepable;
+    struct chain_option *options;
+    uint32_t n_options;
+    int64_t fixed_first_bytes; /* fixed values that are live in the group's first run */
+    int64_t lazy_bytes[2];     /* the backward making what it lacks as it goes, */
+    double lazy_seconds[2];    /* [0] out of the entry, [1] with the last block's exit there */
+};
+
 struct chain_block {
     uint32_t first, end;           /* forward ops */
     uint32_t back_first, back_end; /* backward ops */
     uint32_t *entry;               /* values made before the block and needed from here on */
     uint32_t *arriving;            /* values of later blocks that backward ops from here on read */
-    uint32_t *keepable;            /* made here, needed by the backward here; best kept first */
-    uint32_t n_entry, n_arriving, n_keepable;
+    uint32_t n_entry, n_arriving;
     int64_t arriving_bytes;
-    int64_t exit_bytes;        /* of what is made here, needed behind, and by the backward here */
-    int64_t fixed_first_bytes; /* fixed values that are live in the block's first run */
-    int64_t fixed_again_bytes; /* and from then on until its backward is through */
-    double again_seconds;      /* of running the forward again for what is needed behind */
-    int64_t lazy_bytes[2];     /* the backward making what it lacks as it goes, */
-    double lazy_seconds[2];    /* [0] out of the entry, [1] with the exit still there */
-    bool idle;                 /* its backward does nothing and leaves nothing behind */
-    struct chain_option *options;
-    uint32_t n_options;
+    int64_t exit_bytes;         /* of what is made here, needed behind, and by the backward here */
+    int64_t fixed_first_bytes;  /* fixed values that are live in the block's first run */
+    int64_t fixed_again_bytes;  /* and from then on until its backward is through */
+    double again_seconds;       /* of running the forward again for what is needed behind */
+    bool idle;                  /* its backward does nothing and leaves nothing behind */
+    struct chain_group *groups; /* those that begin here, the smallest first: the block alone */
+    uint32_t n_groups, most_groups;
 };
 
 struct chain {
@@ -45,6 +54,7 @@ struct chain {
     uint32_t n_blocks;
     uint32_t *block_of; /* by op */
     bool *again;        /* by op: a forward op that may run again at any time until its backward */
+    bool *spoils;       /* by op: it changes what making a value again would still take */
     bool *fixed;        /* by value: made once, and kept as long as anything could need it */
     uint32_t *made;     /* by value: the block that makes it, forward or backward */
     uint32_t *deepest;  /* by value: the last block that needs it, forward or backward */
@@ -66,7 +76,7 @@ MUST_USE neap_error *chain_find_cuts(const struct chain *chain, uint32_t most_bl
 /* chain_blocks.c: everything about the blocks between cuts, but for what they can keep. */
 MUST_USE neap_error *chain_find_blocks(struct chain *chain, const bool *cut, uint32_t n_blocks);
 
-/* chain_options.c: what they can keep, and what everything costs. */
+/* chain_options.c: groups of them, what they can keep, and what everything costs. */
 MUST_USE neap_error *chain_find_options(struct chain *chain);
 
 /* chain_table.c: the fewest seconds of recompute for each number of slots. */
@@ -88,13 +98,14 @@ const float *chain_table_costs(const struct chain_table *table);
 MUST_USE neap_error *chain_table_write(const struct chain_table *table, size_t m,
                                        struct plan_schedule *schedule);
 
-/* ---- chain_walk.c: the ops that one block runs ---------------------------------------------- */
+/* ---- chain_walk.c: the ops that a group of blocks runs
+ * ---------------------------------------------- */
 
 struct chain_run {
-    uint32_t block;
+    const struct chain_group *group;
     enum chain_run_kind { CHAIN_FIRST, CHAIN_AGAIN, CHAIN_BACK } kind;
-    uint32_t n_kept; /* of the keepable values, to be made, or there for the backward */
-    bool exit;       /* so is what is needed behind the block */
+    uint32_t n_kept;    /* of the keepable values, to be made, or there for the backward */
+    uint32_t exit_from; /* so is what blocks of the group from this one on make for later blocks */
 };
 
 struct chain_walk {
@@ -102,14 +113,14 @@ struct chain_walk {
     struct plan_schedule ops; /* of the last run */
     double seconds;           /* of the forward ops among them */
     uint32_t mark;            /* what is marked in the arrays below, by value, has this number */
-    uint32_t *live, *read, *kept, *spoken, *touched;
+    uint32_t *live, *read, *kept, *spoken;
     uint32_t *last; /* where read: the last time */
 };
 MUST_USE neap_error *chain_walk_open(const struct chain *chain, struct chain_walk *walk);
 void chain_walk_close(struct chain_walk *walk);
 
-/* Is v made by this block's forward, and made again when needed? */
-bool chain_makes(const struct chain *chain, uint32_t block, uint32_t v);
+/* Is v made by this group's forward, and made again when needed? */
+bool chain_makes(const struct chain *chain, const struct chain_group *group, uint32_t v);
 
 /* Finds the ops of a run. */
 MUST_USE neap_error *chain_walk_run(struct chain_walk *walk, const struct chain_run *run);

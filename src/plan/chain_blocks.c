@@ -55,6 +55,49 @@ static neap_error *find_again(struct chain *chain) {
     return NULL;
 }
 
+/* The last op of the backward for which op o might run again; by forward op. */
+static void find_last_needs(const struct chain *chain, uint32_t *last_need) {
+    const struct plan_problem *p = chain->problem;
+    for (uint32_t o = chain->border; o < p->n_ops; o++)
+        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
+            uint32_t producer = p->values[p->ids[p->ops[o].inputs.first + i]].producer;
+            if (producer < chain->border)
+                last_need[producer] = o;
+        }
+    for (uint32_t o = chain->border; o-- > 0;)
+        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
+            uint32_t producer = p->values[p->ids[p->ops[o].inputs.first + i]].producer;
+            if (producer != PLAN_NONE && last_need[producer] < last_need[o])
+                last_need[producer] = last_need[o];
+        }
+}
+
+static neap_error *find_spoils(struct chain *chain) {
+    const struct plan_problem *p = chain->problem;
+    uint32_t *last_need, *needed_until; /* by forward op; by persistent value */
+    TRY(pool_alloc(&chain->pool, p->n_ops, sizeof *last_need, &last_need));
+    TRY(pool_alloc(&chain->pool, p->n_values, sizeof *needed_until, &needed_until));
+    find_last_needs(chain, last_need);
+    uint32_t last = 0;
+    for (uint32_t o = 0; o < chain->border; o++) {
+        const struct plan_op *op = &p->ops[o];
+        last = last_need[o] > last ? last_need[o] : last;
+        for (uint32_t i = 0; i < op->inputs.n + op->outputs.n; i++) {
+            uint32_t v = p->ids[i < op->inputs.n ? op->inputs.first + i
+                                                 : op->outputs.first + i - op->inputs.n];
+            if (needed_until[v] < last_need[o])
+                needed_until[v] = last_need[o];
+        }
+    }
+    for (uint32_t o = chain->border; o < p->n_ops; o++) {
+        chain->spoils[o] = p->ops[o].update_part && last > o;
+        for (uint32_t i = 0; i < p->ops[o].updates.n; i++)
+            if (needed_until[p->ids[p->ops[o].updates.first + i]] > o)
+                chain->spoils[o] = true;
+    }
+    return NULL;
+}
+
 static void read_by(struct chain *chain, uint32_t v, uint32_t o) {
     uint32_t k = chain->block_of[o];
     bool late = o >= chain->border || chain->again[o];
@@ -160,6 +203,7 @@ neap_error *chain_find_blocks(struct chain *chain, const bool *cut, uint32_t n_b
     TRY(pool_alloc(pool, n_blocks, sizeof *chain->blocks, &chain->blocks));
     TRY(pool_alloc(pool, p->n_ops, sizeof *chain->block_of, &chain->block_of));
     TRY(pool_alloc(pool, p->n_ops, sizeof *chain->again, &chain->again));
+    TRY(pool_alloc(pool, p->n_ops, sizeof *chain->spoils, &chain->spoils));
     TRY(pool_alloc(pool, p->n_values, sizeof *chain->fixed, &chain->fixed));
     TRY(pool_alloc(pool, p->n_values, sizeof *chain->made, &chain->made));
     TRY(pool_alloc(pool, p->n_values, sizeof *chain->deepest, &chain->deepest));
@@ -167,6 +211,7 @@ neap_error *chain_find_blocks(struct chain *chain, const bool *cut, uint32_t n_b
     TRY(pool_alloc(pool, (size_t)n_blocks * n_blocks, sizeof *chain->between, &chain->between));
     assign_ops(chain, cut);
     TRY(find_again(chain));
+    TRY(find_spoils(chain));
     sort_values(chain);
     TRY(list_crossings(chain));
     count_fixed(chain);

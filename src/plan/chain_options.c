@@ -1,42 +1,62 @@
-/* Options: what each block can keep for its backward, and what everything in the chain costs.
+/* Options: what groups of blocks can keep for their backward, and what everything costs.
  *
- * A block's keepable values are ordered once: of those still kept, the one goes whose bytes cost
+ * A group's keepable values are ordered once: of those still kept, the one goes whose bytes cost
  * the fewest seconds to make again, given what went before. What is kept is then a beginning of
- * that order, between all and nothing, in at most MOST_OPTIONS steps. Each option, and each pass
- * over a block while an earlier entry is kept, is run through exactly. O(blocks × ops) for passes,
- * O(keepable²) runs of each block for the order. */
+ * that order, between all and nothing. Each option, and each pass over a block while an earlier
+ * entry is kept, is run through exactly.
+ *
+ * Groups of one block are always there; those of more, in rising sizes, while the work that their
+ * order takes is within bounds. O(blocks × ops) for passes, O(keepable × ops) for a group. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/chain.h"
 
-enum { MOST_OPTIONS = 600 }; /* of all blocks together, but 8 of each are always found */
+enum {
+    MOST_STEPS = 16, /* options of a group, besides that of keeping nothing */
+    MOST_GROUP_SIZES = 24,
+    MOST_ORDER_WORK = 4 << 20 /* keepable values × ops, over all groups */
+};
 
 /* ---- the order of what can be kept ---------------------------------------------------------- */
 
-/* Values of the block that its backward reads or leaves behind. */
-static neap_error *find_keepable(struct chain *chain, uint32_t k, struct chain_walk *walk) {
+/* Marks what the group's backward reads. */
+static void mark_reads(struct chain_walk *walk, const struct chain_group *group) {
+    const struct chain *chain = walk->chain;
     const struct plan_problem *p = chain->problem;
-    struct chain_block *block = &chain->blocks[k];
-    uint32_t n_made = 0;
     walk->mark++;
-    for (uint32_t o = block->back_first; o < block->back_end; o++)
+    for (uint32_t o = chain->blocks[group->last].back_first;
+         o < chain->blocks[group->first].back_end; o++)
         for (uint32_t i = 0; i < p->ops[o].inputs.n; i++)
             walk->read[p->ids[p->ops[o].inputs.first + i]] = walk->mark;
-    for (uint32_t o = block->first; o < block->end; o++)
-        n_made += p->ops[o].outputs.n;
-    TRY(pool_alloc(&chain->pool, n_made, sizeof *block->keepable, &block->keepable));
-    for (uint32_t o = block->first; o < block->end; o++)
-        for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
+}
+
+/* Values of the group that its backward reads or leaves behind. */
+static neap_error *find_keepable(struct chain *chain, struct chain_group *group,
+                                 struct chain_walk *walk) {
+    const struct plan_problem *p = chain->problem;
+    struct plan_schedule found = {0}; /* any growable array of ids */
+    neap_error *error = NULL;
+    mark_reads(walk, group);
+    for (uint32_t o = chain->blocks[group->first].first; o < chain->blocks[group->last].end; o++)
+        for (uint32_t i = 0; i < p->ops[o].outputs.n && !error; i++) {
             uint32_t v = p->ids[p->ops[o].outputs.first + i];
-            if (!chain_makes(chain, k, v) || (walk->read[v] != walk->mark && chain->lowest[v] >= k))
+            bool needed = walk->read[v] == walk->mark || chain->lowest[v] < group->first;
+            if (!needed || !chain_makes(chain, group, v))
                 continue;
-            if (chain->deepest[v] > k)
-                block->exit_bytes += p->values[v].bytes;
-            else
-                block->keepable[block->n_keepable++] = v;
+            if (chain->deepest[v] <= group->last)
+                error = plan_schedule_push(&found, v);
+            else if (group->first == group->last)
+                chain->blocks[group->first].exit_bytes += p->values[v].bytes;
         }
-    return NULL;
+    if (!error)
+        error = pool_alloc(&chain->pool, found.n, sizeof *group->keepable, &group->keepable);
+    if (!error && found.n)
+        memcpy(group->keepable, found.ops, found.n * sizeof *found.ops);
+    group->n_keepable = error ? 0 : (uint32_t)found.n;
+    plan_schedule_free(&found);
+    return error;
 }
 
 /* What losing a value would cost, in bytes for each second. */
@@ -46,9 +66,10 @@ struct loss {
 };
 
 /* Seconds of the backward when the first n_kept keepable values and the exit are there. */
-static neap_error *back_seconds(struct chain_walk *walk, uint32_t k, uint32_t n_kept,
-                                double *seconds) {
-    struct chain_run run = {.block = k, .kind = CHAIN_BACK, .n_kept = n_kept, .exit = true};
+static neap_error *back_seconds(struct chain_walk *walk, const struct chain_group *group,
+                                uint32_t n_kept, double *seconds) {
+    struct chain_run run = {
+        .group = group, .kind = CHAIN_BACK, .n_kept = n_kept, .exit_from = group->first};
     TRY(chain_walk_run(walk, &run));
     *seconds = walk->seconds;
     return NULL;
@@ -65,11 +86,11 @@ static void swap_to_end(uint32_t *keepable, struct loss *losses, uint32_t i, uin
 
 /* Moves the value that is cheapest to lose to the end of the first n. Costs only grow, so the best
  * of old scores need be found anew alone. */
-static neap_error *lose_one(const struct chain *chain, struct chain_walk *walk, uint32_t k,
+static neap_error *lose_one(struct chain_walk *walk, const struct chain_group *group,
                             struct loss *losses, uint32_t n) {
-    uint32_t *keepable = chain->blocks[k].keepable;
+    uint32_t *keepable = group->keepable;
     double now, without;
-    TRY(back_seconds(walk, k, n, &now));
+    TRY(back_seconds(walk, group, n, &now));
     for (;;) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < n; i++)
@@ -78,22 +99,22 @@ static neap_error *lose_one(const struct chain *chain, struct chain_walk *walk, 
         swap_to_end(keepable, losses, best, n);
         if (losses[n - 1].round == n)
             return NULL;
-        TRY(back_seconds(walk, k, n - 1, &without));
+        TRY(back_seconds(walk, group, n - 1, &without));
         losses[n - 1].score =
-            (double)chain->problem->values[keepable[n - 1]].bytes / (without - now + 1e-12);
+            (double)walk->chain->problem->values[keepable[n - 1]].bytes / (without - now + 1e-12);
         losses[n - 1].round = n;
     }
 }
 
-static neap_error *order_keepable(const struct chain *chain, struct chain_walk *walk, uint32_t k) {
-    uint32_t n = chain->blocks[k].n_keepable;
+static neap_error *order_keepable(struct chain_walk *walk, const struct chain_group *group) {
+    uint32_t n = group->n_keepable;
     struct loss *losses;
     TRY(memory_alloc(n, sizeof *losses, &losses));
     for (uint32_t i = 0; i < n; i++)
         losses[i].score = INFINITY;
     neap_error *error = NULL;
     for (; n > 1 && !error; n--)
-        error = lose_one(chain, walk, k, losses, n);
+        error = lose_one(walk, group, losses, n);
     free(losses);
     return error;
 }
@@ -103,15 +124,15 @@ static neap_error *order_keepable(const struct chain *chain, struct chain_walk *
 static neap_error *measure(struct chain_walk *walk, struct chain_run run, int64_t *peak_bytes,
                            double *seconds) {
     TRY(chain_walk_run(walk, &run));
-    *peak_bytes = chain_walk_peak(walk, &run, run.block);
+    *peak_bytes = chain_walk_peak(walk, &run, run.group->first);
     *seconds = walk->seconds;
     return NULL;
 }
 
-static neap_error *measure_option(const struct chain *chain, struct chain_walk *walk, uint32_t k,
-                                  struct chain_option *option) {
-    const struct chain_block *block = &chain->blocks[k];
-    struct chain_run run = {.block = k, .n_kept = option->n_kept, .exit = true};
+static neap_error *measure_option(const struct chain *chain, struct chain_walk *walk,
+                                  const struct chain_group *group, struct chain_option *option) {
+    uint32_t first = group->first, behind = group->last + 1;
+    struct chain_run run = {.group = group, .n_kept = option->n_kept, .exit_from = first};
     double none;
     run.kind = CHAIN_FIRST;
     TRY(measure(walk, run, &option->first_bytes, &none));
@@ -119,51 +140,110 @@ static neap_error *measure_option(const struct chain *chain, struct chain_walk *
     TRY(measure(walk, run, &option->again_bytes, &option->again_seconds));
     run.kind = CHAIN_BACK;
     TRY(measure(walk, run, &option->back_bytes, &option->back_seconds));
-    run.exit = false;
+    run.exit_from = PLAN_NONE;
     TRY(measure(walk, run, &option->turn_bytes, &option->turn_seconds));
     run.kind = CHAIN_AGAIN;
     int64_t forward_bytes;
     double forward_seconds;
     TRY(measure(walk, run, &forward_bytes, &forward_seconds));
-    forward_bytes += block->arriving_bytes;
+    forward_bytes += chain->blocks[group->last].arriving_bytes;
     option->turn_seconds += forward_seconds;
     option->turn_bytes = option->turn_bytes > forward_bytes ? option->turn_bytes : forward_bytes;
-    option->held_bytes = k + 1 < chain->n_blocks ? chain->between[k * chain->n_blocks + k + 1] : 0;
+    if (behind < chain->n_blocks)
+        option->held_bytes = chain->between[first * chain->n_blocks + behind];
     for (uint32_t i = 0; i < option->n_kept; i++)
-        option->held_bytes += chain->problem->values[block->keepable[i]].bytes;
+        option->held_bytes += chain->problem->values[group->keepable[i]].bytes;
     return NULL;
 }
 
-static neap_error *measure_options(struct chain *chain, struct chain_walk *walk, uint32_t k) {
-    struct chain_block *block = &chain->blocks[k];
-    uint32_t n = block->n_keepable, steps = MOST_OPTIONS / chain->n_blocks;
-    steps = steps < 7 ? 7 : steps;
-    steps = steps < n ? steps : n;
-    TRY(pool_alloc(&chain->pool, steps + 1, sizeof *block->options, &block->options));
-    block->n_options = steps + 1;
-    for (uint32_t i = 0; i <= steps; i++) {
-        block->options[i].n_kept = steps ? (uint32_t)((uint64_t)n * i / steps) : 0;
-        TRY(measure_option(chain, walk, k, &block->options[i]));
+/* Nothing, all, and about evenly many bytes between. */
+static neap_error *measure_options(struct chain *chain, struct chain_walk *walk,
+                                   struct chain_group *group) {
+    double bytes = 0, kept_bytes = 0;
+    for (uint32_t i = 0; i < group->n_keepable; i++)
+        bytes += (double)chain->problem->values[group->keepable[i]].bytes;
+    TRY(pool_alloc(&chain->pool, MOST_STEPS + 2, sizeof *group->options, &group->options));
+    for (uint32_t n = 0; n <= group->n_keepable; n++) {
+        if (n > 0)
+            kept_bytes += (double)chain->problem->values[group->keepable[n - 1]].bytes;
+        if (n > 0 && n < group->n_keepable &&
+            (group->n_options > MOST_STEPS || kept_bytes < bytes * group->n_options / MOST_STEPS))
+            continue;
+        struct chain_option *option = &group->options[group->n_options++];
+        option->n_kept = n;
+        TRY(measure_option(chain, walk, group, option));
     }
     return NULL;
 }
 
-static neap_error *measure_block(struct chain *chain, struct chain_walk *walk, uint32_t k) {
-    struct chain_block *block = &chain->blocks[k];
+static neap_error *measure_group(struct chain *chain, struct chain_walk *walk,
+                                 struct chain_group *group) {
+    TRY(order_keepable(walk, group));
+    TRY(measure_options(chain, walk, group));
     for (int exit = 0; exit < 2; exit++) {
-        struct chain_run run = {.block = k, .kind = CHAIN_BACK, .exit = exit};
-        TRY(measure(walk, run, &block->lazy_bytes[exit], &block->lazy_seconds[exit]));
-        block->idle = exit ? block->idle : walk->ops.n == 0;
-    }
-    for (int later = 0; later < 2; later++) {
         struct chain_run run = {
-            .block = k, .kind = later ? CHAIN_AGAIN : CHAIN_FIRST, .exit = true};
+            .group = group, .kind = CHAIN_BACK, .exit_from = exit ? group->last : PLAN_NONE};
+        TRY(measure(walk, run, &group->lazy_bytes[exit], &group->lazy_seconds[exit]));
+    }
+    for (uint32_t k = group->first; k <= group->last; k++)
+        if (chain->blocks[k].fixed_first_bytes > group->fixed_first_bytes)
+            group->fixed_first_bytes = chain->blocks[k].fixed_first_bytes;
+    return NULL;
+}
+
+static neap_error *measure_passes(struct chain *chain, struct chain_walk *walk, uint32_t k) {
+    struct chain_block *block = &chain->blocks[k];
+    struct chain_run run = {.group = block->groups, .kind = CHAIN_BACK, .exit_from = PLAN_NONE};
+    TRY(chain_walk_run(walk, &run));
+    block->idle = walk->ops.n == 0;
+    run.exit_from = k;
+    for (int later = 0; later < 2; later++) {
+        run.kind = later ? CHAIN_AGAIN : CHAIN_FIRST;
         TRY(chain_walk_run(walk, &run));
         for (uint32_t s = 0; s <= k; s++)
             chain->pass_bytes[later][s * chain->n_blocks + k] = chain_walk_peak(walk, &run, s);
         block->again_seconds = walk->seconds;
     }
     return NULL;
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+static int64_t n_ops_of(const struct chain *chain, const struct chain_group *group) {
+    const struct chain_block *first = &chain->blocks[group->first];
+    const struct chain_block *last = &chain->blocks[group->last];
+    return (int64_t)(last->end - first->first) + (first->back_end - last->back_first);
+}
+
+/* Adds the groups of `size` blocks, and the work of ordering what they can keep. */
+static neap_error *add_groups(struct chain *chain, struct chain_walk *walk, uint32_t size,
+                              int64_t *work) {
+    for (uint32_t k = 0; k + size <= chain->n_blocks; k++) {
+        struct chain_block *block = &chain->blocks[k];
+        struct chain_group *group = &block->groups[block->n_groups];
+        *group = (struct chain_group){.first = k, .last = k + size - 1};
+        TRY(find_keepable(chain, group, walk));
+        *work += n_ops_of(chain, group) * group->n_keepable;
+        if (size > 1 && *work > MOST_ORDER_WORK)
+            return NULL;
+        TRY(measure_group(chain, walk, group));
+        block->n_groups++;
+    }
+    return NULL;
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, 16 …, and all blocks. */
+static neap_error *find_groups(struct chain *chain, struct chain_walk *walk) {
+    int64_t work = 0;
+    for (uint32_t k = 0; k < chain->n_blocks; k++)
+        TRY(pool_alloc(&chain->pool, MOST_GROUP_SIZES, sizeof(struct chain_group),
+                       &chain->blocks[k].groups));
+    for (uint32_t size = 1; size < chain->n_blocks && work <= MOST_ORDER_WORK;
+         size += size < 4            ? 1
+                 : size & (size - 1) ? size / 3
+                                     : size / 2)
+        TRY(add_groups(chain, walk, size, &work));
+    return work > MOST_ORDER_WORK ? NULL : add_groups(chain, walk, chain->n_blocks, &work);
 }
 
 neap_error *chain_find_options(struct chain *chain) {
@@ -173,15 +253,10 @@ neap_error *chain_find_options(struct chain *chain) {
         TRY(pool_alloc(&chain->pool, n * n, sizeof *chain->pass_bytes[later],
                        &chain->pass_bytes[later]));
     neap_error *error = chain_walk_open(chain, &walk);
-    for (uint32_t k = 0; k < n && !error; k++) {
-        error = find_keepable(chain, k, &walk);
-        if (!error)
-            error = order_keepable(chain, &walk, k);
-        if (!error)
-            error = measure_options(chain, &walk, k);
-        if (!error)
-            error = measure_block(chain, &walk, k);
-    }
+    if (!error)
+        error = find_groups(chain, &walk);
+    for (uint32_t k = 0; k < n && !error; k++)
+        error = measure_passes(chain, &walk, k);
     chain_walk_close(&walk);
     return error;
 }

@@ -36,7 +36,9 @@ struct stretch {
  * slots, and then what is done in all m. */
 struct way {
     enum { TURN, LAZY, KEEP, SPLIT, LEAVE, IDLE } kind;
-    uint32_t index; /* KEEP, TURN: the option; SPLIT: e */
+    uint32_t e;                        /* SPLIT */
+    const struct chain_group *group;   /* TURN, LAZY, KEEP */
+    const struct chain_option *option; /* TURN, KEEP */
     float seconds;
     int64_t least, shift;
     const float *within, *then;
@@ -76,19 +78,18 @@ static bool is_first(const struct chain_table *table, struct stretch at) {
 
 typedef void visitor(const struct chain_table *table, const struct way *way, void *context);
 
-static void visit_turns(const struct chain_table *table, struct stretch at, visitor *visit,
-                        void *context) {
-    const struct chain_block *block = &table->chain->blocks[at.t];
+static void visit_turns(const struct chain_table *table, struct stretch at,
+                        const struct chain_group *group, visitor *visit, void *context) {
+    int64_t fixed_bytes = table->chain->blocks[at.t].fixed_again_bytes;
     bool first = is_first(table, at);
-    struct way way = {.within = table->zeros, .then = table->zeros};
-    for (uint32_t i = 0; i < block->n_options && !at.exit; i++) {
-        const struct chain_option *option = &block->options[i];
-        int64_t bytes = option->turn_bytes + block->fixed_again_bytes;
+    struct way way = {.kind = TURN, .group = group, .within = table->zeros, .then = table->zeros};
+    for (uint32_t i = 0; i < group->n_options && !at.exit; i++) {
+        const struct chain_option *option = &group->options[i];
+        int64_t bytes = option->turn_bytes + fixed_bytes;
         if (first)
-            bytes = larger(option->first_bytes + block->fixed_first_bytes,
-                           option->back_bytes + block->fixed_again_bytes);
-        way.kind = TURN;
-        way.index = i;
+            bytes = larger(option->first_bytes + group->fixed_first_bytes,
+                           option->back_bytes + fixed_bytes);
+        way.option = option;
         way.seconds = (float)(first ? option->back_seconds : option->turn_seconds);
         way.least = slots(table, bytes);
         visit(table, &way, context);
@@ -96,27 +97,28 @@ static void visit_turns(const struct chain_table *table, struct stretch at, visi
     if (first)
         return;
     way.kind = LAZY;
-    way.seconds = (float)block->lazy_seconds[at.exit];
-    way.least = slots(table, block->lazy_bytes[at.exit] + block->fixed_again_bytes);
+    way.seconds = (float)group->lazy_seconds[at.exit];
+    way.least = slots(table, group->lazy_bytes[at.exit] + fixed_bytes);
     visit(table, &way, context);
 }
 
-static void visit_keeps(const struct chain_table *table, struct stretch at, visitor *visit,
-                        void *context) {
-    const struct chain_block *block = &table->chain->blocks[at.s];
+static void visit_keeps(const struct chain_table *table, struct stretch at,
+                        const struct chain_group *group, visitor *visit, void *context) {
+    const struct chain_block *blocks = table->chain->blocks;
     bool first = is_first(table, at);
-    int64_t fixed_bytes =
-        first ? block->fixed_first_bytes : table->chain->blocks[at.t].fixed_again_bytes;
+    int64_t fixed_bytes = first ? group->fixed_first_bytes : blocks[at.t].fixed_again_bytes;
     struct way way = {.kind = KEEP,
-                      .within = costs_of(table, stretch_of(table, at.s + 1, at.t, at.exit)),
+                      .group = group,
+                      .within = costs_of(table, stretch_of(table, group->last + 1, at.t, at.exit)),
                       .then = table->zeros};
-    for (uint32_t i = 0; i < block->n_options; i++) {
-        const struct chain_option *option = &block->options[i];
+    for (uint32_t i = 0; i < group->n_options; i++) {
+        const struct chain_option *option = &group->options[i];
         int64_t forward_bytes = first ? option->first_bytes : option->again_bytes;
-        way.index = i;
+        way.option = option;
         way.seconds = (float)(option->back_seconds + (first ? 0 : option->again_seconds));
-        way.least = slots(table, larger(forward_bytes + fixed_bytes + arriving_bytes(table, at),
-                                        option->back_bytes + block->fixed_again_bytes));
+        way.least =
+            slots(table, larger(forward_bytes + fixed_bytes + arriving_bytes(table, at),
+                                option->back_bytes + blocks[group->last].fixed_again_bytes));
         way.shift = slots(table, option->held_bytes);
         visit(table, &way, context);
     }
@@ -136,7 +138,7 @@ static void visit_splits(const struct chain_table *table, struct stretch at, vis
         most_bytes = larger(most_bytes, chain->pass_bytes[!first][row + e - 1] + fixed_bytes);
         seconds += first ? 0 : block->again_seconds;
         struct way way = {.kind = SPLIT,
-                          .index = e,
+                          .e = e,
                           .seconds = (float)seconds,
                           .least = slots(table, most_bytes + arriving_bytes(table, at)),
                           .shift = slots(table, chain->between[row + e]),
@@ -163,11 +165,10 @@ static void visit_ways(const struct chain_table *table, struct stretch at, visit
         way.then = costs_of(table, stretch_of(table, at.s, at.t, false));
         visit(table, &way, context);
     }
-    if (at.s == at.t) {
-        visit_turns(table, at, visit, context);
-        return;
-    }
-    visit_keeps(table, at, visit, context);
+    const struct chain_block *block = &table->chain->blocks[at.s];
+    for (uint32_t i = 0; i < block->n_groups && block->groups[i].last <= at.t; i++)
+        (block->groups[i].last == at.t ? visit_turns : visit_keeps)(table, at, &block->groups[i],
+                                                                    visit, context);
     visit_splits(table, at, visit, context);
 }
 
@@ -237,27 +238,30 @@ static neap_error *write(struct writer *w, struct stretch at, size_t m) {
     struct choice choice = {.m = m, .cost = INFINITY};
     visit_ways(table, at, choose, &choice);
     const struct way *way = &choice.way;
-    struct chain_run run = {.block = at.s,
+    struct chain_run run = {.group = way->group,
                             .kind = is_first(table, at) ? CHAIN_FIRST : CHAIN_AGAIN,
-                            .exit = way->kind == KEEP || way->kind == SPLIT};
+                            .exit_from = way->kind == KEEP ? at.s : PLAN_NONE};
     if (way->kind == LEAVE)
         return write(w, (struct stretch){at.s, at.t, false}, m);
     if (way->kind == IDLE)
         return at.s < at.t ? write(w, (struct stretch){at.s, at.t - 1, false}, m) : NULL;
     if (way->kind == SPLIT) {
-        for (; run.block < way->index; run.block++)
+        for (run.exit_from = at.s; run.exit_from < way->e; run.exit_from++) {
+            run.group = table->chain->blocks[run.exit_from].groups;
             TRY(write_run(w, run));
-        TRY(write(w, stretch_of(table, way->index, at.t, at.exit), m - (size_t)way->shift));
-        return write(w, stretch_of(table, at.s, way->index - 1, true), m);
+        }
+        TRY(write(w, stretch_of(table, way->e, at.t, at.exit), m - (size_t)way->shift));
+        return write(w, stretch_of(table, at.s, way->e - 1, true), m);
     }
     if (way->kind == LAZY) {
-        run.exit = at.exit;
+        run.exit_from = at.exit ? at.t : PLAN_NONE;
     } else {
-        run.n_kept = table->chain->blocks[at.s].options[way->index].n_kept;
+        run.n_kept = way->option->n_kept;
         TRY(write_run(w, run));
     }
     if (way->kind == KEEP)
-        TRY(write(w, stretch_of(table, at.s + 1, at.t, at.exit), m - (size_t)way->shift));
+        TRY(write(w, stretch_of(table, way->group->last + 1, at.t, at.exit),
+                  m - (size_t)way->shift));
     run.kind = CHAIN_BACK;
     return write_run(w, run);
 }

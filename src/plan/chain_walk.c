@@ -1,6 +1,7 @@
-/* The ops that one block runs, in the three ways that it can, and their peak. O(ops × degree).
+/* The ops that a group of blocks runs, in the three ways that it can, and their peak. O(ops ×
+ * degree).
  *
- * A forward run makes what is asked of it, out of the block's entry: the first with all ops,
+ * A forward run makes what is asked of it, out of the group's entry: the first with all ops,
  * another with those it takes. A backward makes what it lacks just before its first use and keeps
  * it to its last; but before weights change it makes all that it will still need of them. */
 #include <stdlib.h>
@@ -14,7 +15,6 @@ neap_error *chain_walk_open(const struct chain *chain, struct chain_walk *walk) 
     TRY(memory_alloc(n, sizeof *walk->read, &walk->read));
     TRY(memory_alloc(n, sizeof *walk->kept, &walk->kept));
     TRY(memory_alloc(n, sizeof *walk->spoken, &walk->spoken));
-    TRY(memory_alloc(n, sizeof *walk->touched, &walk->touched));
     return memory_alloc(n, sizeof *walk->last, &walk->last);
 }
 
@@ -23,28 +23,33 @@ void chain_walk_close(struct chain_walk *walk) {
     free(walk->read);
     free(walk->kept);
     free(walk->spoken);
-    free(walk->touched);
     free(walk->last);
     plan_schedule_free(&walk->ops);
 }
 
-bool chain_makes(const struct chain *chain, uint32_t block, uint32_t v) {
+bool chain_makes(const struct chain *chain, const struct chain_group *group, uint32_t v) {
     const struct plan_value *value = &chain->problem->values[v];
     return !value->persistent && !chain->fixed[v] && value->producer < chain->border &&
-           chain->made[v] == block;
+           chain->made[v] >= group->first && chain->made[v] <= group->last;
+}
+
+/* What is needed behind the group, with what comes from before it; *n of them. */
+static const uint32_t *values_behind(const struct chain *chain, const struct chain_group *group,
+                                     uint32_t *n) {
+    bool none = group->last + 1 == chain->n_blocks;
+    *n = none ? 0 : chain->blocks[group->last + 1].n_entry;
+    return none ? NULL : chain->blocks[group->last + 1].entry;
 }
 
 /* Marks what the run is to make, or finds there. */
 static void mark_kept(const struct chain_walk *walk, const struct chain_run *run, uint32_t *marks) {
-    const struct chain *chain = walk->chain;
-    const struct chain_block *block = &chain->blocks[run->block];
+    uint32_t n;
+    const uint32_t *behind = values_behind(walk->chain, run->group, &n);
     for (uint32_t i = 0; i < run->n_kept; i++)
-        marks[block->keepable[i]] = walk->mark;
-    if (!run->exit || run->block + 1 == chain->n_blocks)
-        return;
-    for (uint32_t i = 0; i < block[1].n_entry; i++)
-        if (chain->made[block[1].entry[i]] == run->block)
-            marks[block[1].entry[i]] = walk->mark;
+        marks[run->group->keepable[i]] = walk->mark;
+    for (uint32_t i = 0; i < n; i++)
+        if (walk->chain->made[behind[i]] >= run->exit_from)
+            marks[behind[i]] = walk->mark;
 }
 
 /* ---- which ops ------------------------------------------------------------------------------ */
@@ -58,8 +63,20 @@ static neap_error *run_op(struct chain_walk *walk, uint32_t o) {
     return plan_schedule_push(&walk->ops, o);
 }
 
-static neap_error *run_first(struct chain_walk *walk, const struct chain_block *block) {
-    for (uint32_t o = block->first; o < block->end; o++)
+/* A group's ops are those between two: forward from the first block's to the last's, backward the
+ * other way round. */
+static const struct chain_block *first_block(const struct chain_walk *walk,
+                                             const struct chain_group *group) {
+    return &walk->chain->blocks[group->first];
+}
+
+static const struct chain_block *last_block(const struct chain_walk *walk,
+                                            const struct chain_group *group) {
+    return &walk->chain->blocks[group->last];
+}
+
+static neap_error *run_first(struct chain_walk *walk, const struct chain_group *group) {
+    for (uint32_t o = first_block(walk, group)->first; o < last_block(walk, group)->end; o++)
         TRY(run_op(walk, o));
     return NULL;
 }
@@ -76,76 +93,63 @@ static bool makes_wanted(const struct chain_walk *walk, uint32_t o) {
 
 static neap_error *run_again(struct chain_walk *walk, const struct chain_run *run) {
     const struct plan_problem *p = walk->chain->problem;
-    const struct chain_block *block = &walk->chain->blocks[run->block];
+    uint32_t first = first_block(walk, run->group)->first, end = last_block(walk, run->group)->end;
     mark_kept(walk, run, walk->kept);
-    for (uint32_t o = block->end; o-- > block->first;)
+    for (uint32_t o = end; o-- > first;)
         for (uint32_t i = 0; makes_wanted(walk, o) && i < p->ops[o].inputs.n; i++)
             walk->kept[p->ids[p->ops[o].inputs.first + i]] = walk->mark;
-    for (uint32_t o = block->first; o < block->end; o++)
+    for (uint32_t o = first; o < end; o++)
         if (makes_wanted(walk, o))
             TRY(run_op(walk, o));
     return NULL;
 }
 
-static neap_error *make_inputs(struct chain_walk *walk, uint32_t o, uint32_t block);
+static neap_error *make_inputs(struct chain_walk *walk, uint32_t o,
+                               const struct chain_group *group);
 
-/* Makes v live, if it is of the block's own forward. */
-static neap_error *make_value(struct chain_walk *walk, uint32_t v, uint32_t block) {
+/* Makes v live, if it is of the group's own forward. */
+static neap_error *make_value(struct chain_walk *walk, uint32_t v,
+                              const struct chain_group *group) {
     uint32_t producer = walk->chain->problem->values[v].producer;
-    if (walk->live[v] == walk->mark || !chain_makes(walk->chain, block, v))
+    if (walk->live[v] == walk->mark || !chain_makes(walk->chain, group, v))
         return NULL;
-    TRY(make_inputs(walk, producer, block));
+    TRY(make_inputs(walk, producer, group));
     return run_op(walk, producer);
 }
 
-static neap_error *make_inputs(struct chain_walk *walk, uint32_t o, uint32_t block) {
+static neap_error *make_inputs(struct chain_walk *walk, uint32_t o,
+                               const struct chain_group *group) {
     const struct plan_problem *p = walk->chain->problem;
     for (uint32_t i = 0; i < p->ops[o].inputs.n; i++)
-        TRY(make_value(walk, p->ids[p->ops[o].inputs.first + i], block));
+        TRY(make_value(walk, p->ids[p->ops[o].inputs.first + i], group));
     return NULL;
 }
 
 /* Makes what backward ops from op o on read, and what lingers. */
-static neap_error *make_rest(struct chain_walk *walk, uint32_t o, uint32_t k) {
+static neap_error *make_rest(struct chain_walk *walk, uint32_t o, const struct chain_group *group) {
     const struct plan_problem *p = walk->chain->problem;
-    const struct chain_block *block = &walk->chain->blocks[k];
-    for (; o < block->back_end; o++)
-        TRY(make_inputs(walk, o, k));
-    for (o = block->first; o < block->end; o++)
+    for (; o < first_block(walk, group)->back_end; o++)
+        TRY(make_inputs(walk, o, group));
+    for (o = first_block(walk, group)->first; o < last_block(walk, group)->end; o++)
         for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
             uint32_t v = p->ids[p->ops[o].outputs.first + i];
-            if (walk->chain->lowest[v] < k)
-                TRY(make_value(walk, v, k));
+            if (walk->chain->lowest[v] < group->first)
+                TRY(make_value(walk, v, group));
         }
     return NULL;
 }
 
-/* Does op o change what the block's forward touches, or end all forward? */
-static bool ends_forward(const struct chain_walk *walk, uint32_t o) {
-    const struct plan_problem *p = walk->chain->problem;
-    bool ends = p->ops[o].update_part;
-    for (uint32_t i = 0; i < p->ops[o].updates.n; i++)
-        ends = ends || walk->touched[p->ids[p->ops[o].updates.first + i]] == walk->mark;
-    return ends;
-}
-
 static neap_error *run_back(struct chain_walk *walk, const struct chain_run *run) {
-    const struct plan_problem *p = walk->chain->problem;
-    const struct chain_block *block = &walk->chain->blocks[run->block];
+    const struct chain_group *group = run->group;
+    uint32_t end = first_block(walk, group)->back_end;
     mark_kept(walk, run, walk->live);
-    for (uint32_t o = block->first; o < block->end; o++) {
-        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++)
-            walk->touched[p->ids[p->ops[o].inputs.first + i]] = walk->mark;
-        for (uint32_t i = 0; i < p->ops[o].outputs.n; i++)
-            walk->touched[p->ids[p->ops[o].outputs.first + i]] = walk->mark;
-    }
-    for (uint32_t o = block->back_first; o < block->back_end; o++) {
-        if (ends_forward(walk, o))
-            TRY(make_rest(walk, o, run->block));
-        TRY(make_inputs(walk, o, run->block));
+    for (uint32_t o = last_block(walk, group)->back_first; o < end; o++) {
+        if (walk->chain->spoils[o])
+            TRY(make_rest(walk, o, group));
+        TRY(make_inputs(walk, o, group));
         TRY(run_op(walk, o));
     }
-    return make_rest(walk, block->back_end, run->block);
+    return make_rest(walk, end, group);
 }
 
 neap_error *chain_walk_run(struct chain_walk *walk, const struct chain_run *run) {
@@ -153,7 +157,7 @@ neap_error *chain_walk_run(struct chain_walk *walk, const struct chain_run *run)
     walk->ops.n = 0;
     walk->seconds = 0;
     if (run->kind == CHAIN_FIRST)
-        return run_first(walk, &walk->chain->blocks[run->block]);
+        return run_first(walk, run->group);
     return run->kind == CHAIN_AGAIN ? run_again(walk, run) : run_back(walk, run);
 }
 
@@ -177,9 +181,9 @@ static bool counts(const struct tally *t, uint32_t v) {
 static bool survives(const struct tally *t, uint32_t v) {
     const struct chain *chain = t->walk->chain;
     if (t->run->kind == CHAIN_BACK)
-        return chain->lowest[v] < t->run->block;
+        return chain->lowest[v] < t->run->group->first;
     return t->walk->kept[v] == t->walk->mark ||
-           (chain->made[v] < t->run->block && chain->deepest[v] > t->run->block);
+           (chain->made[v] < t->run->group->first && chain->deepest[v] > t->run->group->last);
 }
 
 static bool dies(const struct tally *t, uint32_t v, uint32_t step) {
@@ -194,26 +198,29 @@ static void enter(struct tally *t, uint32_t v) {
     t->live_bytes += walk->chain->problem->values[v].bytes;
 }
 
+static void enter_read(struct tally *t, const uint32_t *values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (t->walk->read[values[i]] == t->walk->mark || survives(t, values[i]))
+            enter(t, values[i]);
+}
+
 /* What is live before the run, if the run reads it or hands it on. */
 static void enter_all(struct tally *t) {
-    struct chain_walk *walk = t->walk;
-    const struct chain *chain = walk->chain;
-    const struct chain_block *block = &chain->blocks[t->run->block];
-    bool back = t->run->kind == CHAIN_BACK;
-    const uint32_t *there = back ? block->arriving : block->entry;
-    for (uint32_t i = 0; i < (back ? block->n_arriving : block->n_entry); i++)
-        if (walk->read[there[i]] == walk->mark || survives(t, there[i]))
-            enter(t, there[i]);
-    for (uint32_t i = 0; back && i < t->run->n_kept; i++)
-        if (walk->read[block->keepable[i]] == walk->mark || survives(t, block->keepable[i]))
-            enter(t, block->keepable[i]);
-    if (!back || !t->run->exit || t->run->block + 1 == chain->n_blocks)
+    const struct chain *chain = t->walk->chain;
+    const struct chain_group *group = t->run->group;
+    const struct chain_block *first = first_block(t->walk, group);
+    const struct chain_block *last = last_block(t->walk, group);
+    if (t->run->kind != CHAIN_BACK) {
+        enter_read(t, first->entry, first->n_entry);
         return;
-    for (uint32_t i = 0; i < block[1].n_entry; i++) {
-        uint32_t v = block[1].entry[i];
-        if (chain->made[v] == t->run->block && (walk->read[v] == walk->mark || survives(t, v)))
-            enter(t, v);
     }
+    enter_read(t, last->arriving, last->n_arriving);
+    enter_read(t, group->keepable, t->run->n_kept);
+    uint32_t n;
+    const uint32_t *behind = values_behind(chain, group, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (chain->made[behind[i]] >= group->first && chain->made[behind[i]] >= t->run->exit_from)
+            enter_read(t, &behind[i], 1);
 }
 
 /* Bytes of outputs that take the place of inputs at this step. */
