@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 #include "unit/plan/exhaustive.h"
 
-enum { n_problems = 200, most_bits_in_any_order = 16 };
+enum { n_problems = 120, most_bits_in_any_order = 16 };
 
 static struct builder b;
 static struct exhaustive search;
