@@ -6,7 +6,7 @@
  * in any. Exact for all that problem.h knows but updates of values in the arena, which it refuses.
  *
  *   struct exhaustive e;
- *   if (exhaustive_open(&e, &problem, fixed_order)) {           false: too many states
+ *   if (exhaustive_open(&e, &problem, fixed_order, 20)) {   false: more states than 2^20
  *       int64_t least_bytes = (int64_t)exhaustive_solve(&e, true, INT64_MAX, &schedule);
  *       double seconds = exhaustive_solve(&e, false, budget_bytes, &schedule);   INFINITY: none
  *   }
@@ -21,7 +21,7 @@
 
 #include "unit/plan/random_problem.h"
 
-enum { exhaustive_bits = 22, exhaustive_ops = 24 };
+enum { exhaustive_ops = 24 };
 
 struct exhaustive_arrival {
     double cost; /* the peak so far, or the seconds */
@@ -179,7 +179,7 @@ static inline void exhaustive_expand(struct exhaustive *e, struct exhaustive_arr
 /* ---- the search --------------------------------------------------------------------------- */
 
 /* Gives every value in the arena that is read its bit; false where there are too many. */
-static inline bool exhaustive_number_values(struct exhaustive *e) {
+static inline bool exhaustive_number_values(struct exhaustive *e, uint32_t most_bits) {
     const struct plan_problem *p = e->problem;
     bool read[max_values] = {false};
     for (uint32_t o = 0; o < p->n_ops + p->n_alternatives; o++) {
@@ -191,20 +191,20 @@ static inline bool exhaustive_number_values(struct exhaustive *e) {
     for (uint32_t v = 0; v < p->n_values; v++) {
         if (p->values[v].input && !read[v])
             e->unread_input_bytes += p->values[v].bytes;
-        if (read[v] && !p->values[v].persistent && e->n_bits < exhaustive_bits)
+        if (read[v] && !p->values[v].persistent && e->n_bits < most_bits)
             e->bit_of[v] = 1u << e->n_bits++;
     }
-    return e->n_bits < exhaustive_bits;
+    return e->n_bits < most_bits;
 }
 
 static inline bool exhaustive_open(struct exhaustive *e, const struct plan_problem *problem,
-                                   bool fixed_order) {
+                                   bool fixed_order, uint32_t most_bits) {
     *e = (struct exhaustive){.problem = problem, .fixed_order = fixed_order};
     uint32_t op_bits = fixed_order ? 0 : problem->n_ops;
     while (fixed_order && problem->n_ops >> op_bits)
         op_bits++;
-    if (problem->n_ops > exhaustive_ops || !exhaustive_number_values(e) ||
-        op_bits + e->n_bits > exhaustive_bits)
+    if (problem->n_ops > exhaustive_ops || !exhaustive_number_values(e, most_bits) ||
+        op_bits + e->n_bits > most_bits)
         return false;
     size_t n_states = (size_t)1 << (op_bits + e->n_bits);
     assert_null(memory_alloc(1, sizeof *e->rules, &e->rules));

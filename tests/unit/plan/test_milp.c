@@ -47,7 +47,7 @@ static void open_problem(uint64_t seed, int64_t *least_bytes, int64_t *all_bytes
     exhaustive_close(&search);
     write_problem("x.problem", seed);
     assert_no_error(problem_text_read("x.problem", &problem));
-    assert_true(exhaustive_open(&search, &problem, true));
+    assert_true(exhaustive_open(&search, &problem, true, 20));
     *least_bytes = (int64_t)exhaustive_solve(&search, true, INT64_MAX, &schedule);
     schedule.n = 0;
     for (uint32_t o = 0; o < problem.n_ops; o++)
