@@ -61,44 +61,42 @@ static size_t answer(const struct plan_curve *curve, int64_t budget) {
     return i;
 }
 
-static void remove_points(struct plan_curve *curve, size_t first, size_t n) {
-    for (size_t i = first; i < first + n; i++)
+/* Puts the plan in front of point `at`, in place of `n_worse` points from there on. */
+static neap_error *insert(struct plan_curve *curve, size_t at, size_t n_worse,
+                          const struct plan_curve_point *point) {
+    TRY(memory_grow(&curve->points, &curve->points_capacity, curve->n_points + 1,
+                    sizeof *curve->points));
+    for (size_t i = at; i < at + n_worse; i++)
         plan_result_free(&curve->points[i].plan);
-    memmove(curve->points + first, curve->points + first + n,
-            (curve->n_points - first - n) * sizeof *curve->points);
-    curve->n_points -= n;
+    memmove(curve->points + at + 1, curve->points + at + n_worse,
+            (curve->n_points - at - n_worse) * sizeof *curve->points);
+    curve->points[at] = *point;
+    curve->n_points += 1 - n_worse;
+    return NULL;
 }
 
 /* Takes the plan, found for `budget`, or frees it where it is on no frontier. */
 static neap_error *offer(const struct search *s, struct plan_result *plan, int64_t budget) {
     struct plan_curve *curve = s->curve;
-    const int64_t bytes = bytes_of(s, plan);
-    const double seconds = plan->measure.seconds;
-    size_t at = 0, worse = 0;
-    while (at < curve->n_points && curve->points[at].bytes < bytes)
+    const struct plan_curve_point *points = curve->points;
+    const struct plan_curve_point new = {
+        .plan = *plan, .bytes = bytes_of(s, plan), .budget_bytes = bytes_of(s, plan)};
+    size_t at = 0, n_worse = 0;
+    while (at < curve->n_points && points[at].bytes < new.bytes)
         at++;
-    const struct plan_curve_point *next = curve->points + at,
-                                  *end = curve->points + curve->n_points;
-    bool beaten =
-        (at > 0 && !faster(seconds, curve->points[at - 1].plan.measure.seconds)) ||
-        (next < end && next->bytes == bytes && !faster(seconds, next->plan.measure.seconds));
-    if (beaten) {
+    /* the last point that fits in the plan's bytes is the fastest that does */
+    size_t n_fitting = at + (at < curve->n_points && points[at].bytes == new.bytes);
+    if (n_fitting && !faster(plan->measure.seconds, points[n_fitting - 1].plan.measure.seconds)) {
         plan_result_free(plan);
     } else {
-        while (next + worse < end && !faster(next[worse].plan.measure.seconds, seconds))
-            worse++;
-        remove_points(curve, at, worse);
-        neap_error *error = memory_grow(&curve->points, &curve->points_capacity,
-                                        curve->n_points + 1, sizeof *curve->points);
+        while (at + n_worse < curve->n_points &&
+               !faster(points[at + n_worse].plan.measure.seconds, plan->measure.seconds))
+            n_worse++;
+        neap_error *error = insert(curve, at, n_worse, &new);
         if (error) {
             plan_result_free(plan);
             return error;
         }
-        memmove(curve->points + at + 1, curve->points + at,
-                (curve->n_points - at) * sizeof *curve->points);
-        curve->points[at] =
-            (struct plan_curve_point){.plan = *plan, .bytes = bytes, .budget_bytes = bytes};
-        curve->n_points++;
     }
     struct plan_curve_point *point = &curve->points[answer(curve, budget)];
     if (point->budget_bytes < budget)

@@ -34,15 +34,16 @@ static void write_node(FILE *file, size_t id, const struct graph_dot_node *node)
     }
     if (node->runs > 1)
         fprintf(file, "\\n%" PRIu32 " runs", node->runs);
-    fprintf(file, "\", fillcolor=\"%s\"%s, tooltip=\"%.3g ms\"];\n", looks[node->kind].colour,
+    fprintf(file, "\\n%.1f MiB\", fillcolor=\"%s\"%s, tooltip=\"%.3g ms\"];\n",
+            (double)node->bytes / (1 << 20), looks[node->kind].colour,
             node->kind == GRAPH_DOT_INPUT ? ", shape=ellipse" : "", 1e3 * node->seconds);
 }
 
 /* What a recomputed op makes is drawn dashed: it is not there all the time. */
 static void write_edge(FILE *file, const struct graph_dot *g, const struct graph_dot_edge *edge) {
     bool again = g->nodes[edge->from].kind == GRAPH_DOT_RECOMPUTED;
-    fprintf(file, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"%.1f MiB\"%s];\n", edge->from, edge->to,
-            (double)edge->bytes / (1 << 20), again ? ", style=dashed" : "");
+    fprintf(file, "  n%" PRIu32 " -> n%" PRIu32 " [tooltip=\"%.1f MiB\"%s];\n", edge->from,
+            edge->to, (double)edge->bytes / (1 << 20), again ? ", style=dashed" : "");
 }
 
 static void write_legend(FILE *file) {
@@ -61,7 +62,7 @@ neap_error *graph_dot_write(const struct graph_dot *g, const char *path) {
     write_escaped(file, g->title);
     fputs("\";\n  labelloc=t;\n  bgcolor=white;\n"
           "  node [shape=box, style=filled, fontname=Helvetica, fontsize=10];\n"
-          "  edge [fontname=Helvetica, fontsize=8];\n",
+          "  splines=line;\n  nslimit=2;\n  nslimit1=2;\n", /* else hundreds of ops take minutes */
           file);
     write_legend(file);
     for (size_t i = 0; i < g->n_nodes; i++)

@@ -19,6 +19,7 @@ struct graph_dot_node {
     enum graph_dot_kind kind;
     uint32_t runs;
     double seconds; /* of one run */
+    int64_t bytes;  /* that it makes */
 };
 
 /* A value, from its producer to one reader. */

@@ -13,7 +13,7 @@
 #include "report/svg.h"
 #include "report/timeline.h"
 
-enum { WIDTH = 860, HEIGHT = 470, LEFT = 70, RIGHT = 836, TOP = 64, BOTTOM = 384 };
+enum { WIDTH = 860, HEIGHT = 470, LEFT = 70, RIGHT = 836, TOP = 76, BOTTOM = 384 };
 
 #define NOTE "font-size='11' fill='#333333'"
 
@@ -68,18 +68,16 @@ static void draw_moments(const struct plot *p) {
     char text[160];
     if (t->border_step < t->n_steps) {
         svg_line(p->file, border, TOP, border, BOTTOM, "stroke='#777777' stroke-dasharray='2 3'");
-        svg_text(p->file, border - 6, TOP + 12, SVG_END, NOTE, "forward");
-        svg_text(p->file, border + 6, TOP + 12, SVG_START, NOTE, "backward");
+        svg_text(p->file, border - 6, TOP - 5, SVG_END, NOTE, "forward");
+        svg_text(p->file, border + 6, TOP - 5, SVG_START, NOTE, "backward");
     }
     if (t->worst_step >= t->n_steps)
         return;
     const struct timeline_step *step = &t->steps[t->worst_step];
-    snprintf(text, sizeof text, "worst moment: %.60s, %.1f %s live", step->op,
-             (double)step->live_bytes / p->unit.bytes, p->unit.name);
+    snprintf(text, sizeof text, "worst moment: step %" PRIu32 ", %.80s, %.1f %s live",
+             t->worst_step, step->op, (double)step->live_bytes / p->unit.bytes, p->unit.name);
     svg_line(p->file, worst, TOP, worst, BOTTOM, "stroke='#b3261e' stroke-width='1.2'");
-    bool left = worst > (LEFT + RIGHT) / 2.0;
-    svg_text(p->file, left ? worst - 6 : worst + 6, TOP + 28, left ? SVG_END : SVG_START,
-             "font-size='11' fill='#b3261e'", text);
+    svg_text(p->file, LEFT, 46, SVG_START, "font-size='11' fill='#b3261e'", text);
 }
 
 static void draw_legend(const struct plot *p) {

@@ -8,11 +8,13 @@
 static const char about[] =
     "# neap plans single tensors; PyTorch checkpoints whole modules, so this is the nearest list "
     "of\n"
-    "# modules, not the plan itself: bytes and seconds differ from neap's. A wrapped module keeps\n"
-    "# its input and its result and runs its forward again in backward. Batch norm inside one\n"
-    "# then updates its running statistics twice per step (neap does not): momentum 1 - (1 - "
-    "m)**0.5\n"
-    "# in place of m makes up for it.\n";
+    "# modules, not the plan itself: bytes and seconds differ from neap's. Modules are wrapped, "
+    "those\n"
+    "# first of which the plan recomputes the largest share, until they drop as many bytes as the\n"
+    "# plan does inside modules. A wrapped module keeps its input and its result and runs forward\n"
+    "# again in backward. Batch norm in it then updates its running statistics twice per step "
+    "(neap\n"
+    "# does not): a momentum of 1 - (1 - m)**0.5 in place of m makes up for it.\n";
 
 static const char code[] =
     "\n\n"

@@ -53,6 +53,9 @@ static void fill_nodes(struct emission *e) {
         e->nodes[o] = (struct graph_dot_node){
             .name = node->name, .op = node->op->name, .seconds = e->problem->ops[o].seconds};
     }
+    for (uint32_t v = 0; v < e->problem->n_values; v++)
+        if (e->problem->values[v].producer != PLAN_NONE)
+            e->nodes[e->problem->values[v].producer].bytes += e->problem->values[v].bytes;
     for (size_t i = 0; i < schedule->n; i++)
         e->nodes[plan_primary(e->problem, schedule->ops[i])].runs++;
     for (uint32_t o = 0; o < e->problem->n_ops; o++)
@@ -64,8 +67,10 @@ static void fill_nodes(struct emission *e) {
         if (!value->input)
             continue;
         e->node_of_value[v] = (uint32_t)e->n_nodes;
-        e->nodes[e->n_nodes++] = (struct graph_dot_node){
-            .name = graph_value(c->g, c->value_of_plan[v])->name, .kind = GRAPH_DOT_INPUT};
+        e->nodes[e->n_nodes++] =
+            (struct graph_dot_node){.name = graph_value(c->g, c->value_of_plan[v])->name,
+                                    .kind = GRAPH_DOT_INPUT,
+                                    .bytes = value->bytes};
     }
 }
 

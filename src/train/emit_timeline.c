@@ -46,24 +46,24 @@ static enum timeline_kind forward_kind(const struct emission *e, const struct pl
 }
 
 static enum timeline_kind kind_of(const struct emission *e, const struct plan_life *life) {
+    static const struct {
+        enum value_kind of;
+        enum timeline_kind kind;
+    } kinds[] = {
+        {VALUE_INPUT, TIMELINE_INPUT},
+        {VALUE_WEIGHT_COPY, TIMELINE_WEIGHT_COPY},
+        {VALUE_GRADIENT, TIMELINE_GRADIENT},
+        {VALUE_PARAMETER_GRADIENT, TIMELINE_PARAMETER_GRADIENT},
+        {VALUE_SCRATCH, TIMELINE_SCRATCH},
+    };
     const struct compiled *c = e->plan->step;
     value_id v = c->value_of_plan[life->value];
     if (v == ID_NONE)
         return TIMELINE_SCRATCH;
-    switch (graph_value(c->g, v)->kind) {
-    case VALUE_INPUT:
-        return TIMELINE_INPUT;
-    case VALUE_WEIGHT_COPY:
-        return TIMELINE_WEIGHT_COPY;
-    case VALUE_GRADIENT:
-        return TIMELINE_GRADIENT;
-    case VALUE_PARAMETER_GRADIENT:
-        return TIMELINE_PARAMETER_GRADIENT;
-    case VALUE_SCRATCH:
-        return TIMELINE_SCRATCH;
-    default:
-        return forward_kind(e, life);
-    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (graph_value(c->g, v)->kind == kinds[i].of)
+            return kinds[i].kind;
+    return forward_kind(e, life);
 }
 
 static const char *name_of(const struct compiled *c, uint32_t value) {
