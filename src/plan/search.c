@@ -25,6 +25,9 @@ struct search {
     struct entry pool[POOL + 1]; /* best first; one more for what is offered */
     size_t n;
     int64_t target_bytes;
+    struct plan_bounds *bounds;
+    bool *again;                         /* by op: the bound's way past the worst moment */
+    uint32_t moment;                     /* that moment's op */
     double least_seconds, total_seconds; /* by the bound; of one run of each op */
 };
 
@@ -38,6 +41,10 @@ neap_error *search_create(const struct plan_problem *problem, const struct plan_
     for (uint32_t o = 0; o < problem->n_ops; o++)
         s->total_seconds += problem->ops[o].seconds;
     neap_error *error = sequence_create(problem, request->fixed_order, &s->sequence);
+    if (!error)
+        error = plan_bounds_open(problem, request->fixed_order, &s->bounds);
+    if (!error)
+        error = memory_alloc(problem->n_ops, sizeof *s->again, &s->again);
     if (error) {
         search_free(s);
         s = NULL;
@@ -52,6 +59,8 @@ void search_free(struct search *s) {
     for (size_t i = 0; i <= POOL; i++)
         plan_schedule_free(&s->pool[i].schedule);
     sequence_free(s->sequence);
+    plan_bounds_close(s->bounds);
+    free(s->again);
     free(s);
 }
 
@@ -164,16 +173,75 @@ done:
     return error;
 }
 
+/* The slot of the first read behind `slot` of what op o makes; n_slots where there is none. */
+static uint32_t next_read(const struct search *s, uint32_t o, uint32_t slot) {
+    const struct plan_problem *p = s->problem;
+    uint32_t next = s->sequence->n_slots;
+    for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
+        const struct slots *uses = &s->sequence->uses[p->ids[p->ops[o].outputs.first + i]];
+        uint32_t use = slots_below(uses, slot + 1);
+        if (use < uses->n && uses->at[use] < next)
+            next = uses->at[use];
+    }
+    return next;
+}
+
+/* What the bound would make again behind its worst moment, right before it is read there: where the
+ * budget is short at that moment alone, no plan is better. */
+static neap_error *seed_from_bound(struct search *s) {
+    struct sequence *q = s->sequence;
+    struct plan_schedule schedule = {0};
+    neap_error *error;
+    TRY_GOTO(sequence_load(q, search_best(s)));
+    for (uint32_t o = s->problem->n_ops; o-- > 0;) { /* readers before what they read */
+        if (!s->again[o])
+            continue;
+        uint32_t next = next_read(s, o, q->runs[s->moment].at[0]), slot;
+        if (next == q->n_slots)
+            continue;
+        slot = sequence_room_before(q, next);
+        if (slot && sequence_can_insert(q, o, slot))
+            sequence_insert(q, o, slot);
+        sequence_commit(q);
+        TRY_GOTO(sequence_spread(q));
+    }
+    TRY_GOTO(sequence_store(q, &schedule));
+    TRY_GOTO(search_offer(s, &schedule));
+done:
+    plan_schedule_free(&schedule);
+    return error;
+}
+
+static neap_error *(*const methods[])(const struct plan_problem *, int64_t,
+                                      struct plan_schedule *) = {plan_seed_chain, plan_seed_cut};
+
+static neap_error *seed_by_methods(struct search *s) {
+    neap_error *error = NULL;
+    for (size_t i = 0; !error && i < sizeof methods / sizeof *methods; i++) {
+        struct plan_schedule schedule = {0};
+        if (proven(s) || plan_stopped(s->request))
+            break;
+        error = methods[i](s->problem, s->target_bytes, &schedule);
+        if (!error)
+            error = search_offer(s, &schedule);
+        plan_schedule_free(&schedule);
+    }
+    return error;
+}
+
 neap_error *search_seed(struct search *s, int64_t target_bytes) {
     struct plan_bound bound;
     aim(s, target_bytes);
-    TRY(plan_bound(s->problem, target_bytes, &bound));
+    plan_bounds_at(s->bounds, target_bytes, &bound, s->again);
     s->least_seconds = s->total_seconds * (1 + 1e-9) + bound.extra_seconds;
-    if (proven(s))
-        return NULL;
-    if (!s->request->fixed_order)
+    s->moment = bound.op;
+    if (bound.op != PLAN_NONE)
+        TRY(seed_from_bound(s));
+    if (!s->request->fixed_order && !proven(s))
         TRY(seed_orders(s));
-    return proven(s) ? NULL : seed_greedily(s);
+    if (!proven(s))
+        TRY(seed_greedily(s));
+    return seed_by_methods(s);
 }
 
 /* ---- local search --------------------------------------------------------------------------- */
@@ -183,7 +251,7 @@ static const struct round {
     size_t from; /* place in the pool */
     double hot, share;
 } rounds[] = {
-    {0, .3, .1}, {1, .3, .1}, {2, 1, .1}, {0, 1, .4}, {0, .3, .2}, {0, .03, .1},
+    {0, .1, .1}, {0, .3, .1}, {2, 1, .2}, {0, 1, .2}, {0, .3, .2}, {0, .1, .1}, {0, .03, .1},
 };
 enum { N_ROUNDS = sizeof rounds / sizeof *rounds };
 
