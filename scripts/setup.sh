@@ -6,7 +6,7 @@ set -eu
 
 build="gcc libc6-dev make cmake libdnnl-dev libjansson-dev zlib1g-dev"
 demo="$build dataset-fashion-mnist"
-tests="$demo libcmocka-dev python3 binutils clang-format-14"
+tests="$demo libcmocka-dev python3 binutils clang-format-14 coinor-cbc"
 
 fail() {
     echo "setup: $*" >&2

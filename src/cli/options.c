@@ -205,9 +205,14 @@ static int option_misplaced(const struct command *command, const char *where, co
                             const struct option *option) {
     char takers[160] = "";
     size_t length = 0;
+    unsigned commands = 0;
+    const struct option *same;
     const struct command *other;
+    for (size_t i = 0; (same = option_at(i)); i++)
+        if (!strcmp(same->name, option->name))
+            commands |= same->commands;
     for (size_t i = 0; (other = command_at(i)); i++)
-        if (option->commands & other->bit)
+        if (commands & other->bit)
             length += (size_t)snprintf(takers + length, sizeof takers - length, "%s%s",
                                        length ? ", " : "", other->name);
     return fail(NEAP_ERROR_USAGE, "%s'neap %s' does not take '%s', an option of %s", where,

@@ -14,7 +14,7 @@ struct writer {
     const struct plan_json *plan;
     FILE *file;
     uint32_t *life_of; /* by value: its current life, or PLAN_NONE */
-    bool *executed;    /* by op */
+    bool *executed;    /* by op, its alternatives included */
 };
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -132,6 +132,10 @@ static neap_error *put_op(struct writer *w, uint32_t id) {
     put_span(w, "updates", op->updates);
     put_overwrites(w, op);
     put_bool(w, "effect", op->effect);
+    if (id >= w->plan->problem->n_ops) {
+        comma(w);
+        put_integer(w, "alternative_of", op->alternative_of);
+    }
     row_close(w);
     return NULL;
 }
@@ -167,24 +171,27 @@ static void put_buffers_of(struct writer *w, const char *key, struct plan_span s
         fprintf(w->file, "%s%u", separator, life);
         separator = ", ";
     }
-    fputs("], ", w->file);
+    putc(']', w->file);
 }
 
 static void put_step(struct writer *w, uint32_t step, uint32_t *next_life) {
     const struct plan_lives *lives = w->plan->lives;
     uint32_t id = w->plan->schedule->ops[step];
     const struct plan_op *op = &w->plan->problem->ops[id];
+    bool *executed = &w->executed[plan_primary(w->plan->problem, id)];
     row_open(w, step);
     put_integer(w, "op", id);
     fprintf(w->file, ", \"part\": \"%s\", ", op->update_part ? "update" : "micro");
-    put_bool(w, "recompute", w->executed[id]);
+    put_bool(w, "recompute", *executed);
     comma(w);
-    w->executed[id] = true;
+    *executed = true;
     put_buffers_of(w, "reads", op->inputs);
+    comma(w);
     for (; *next_life < lives->n && lives->at[*next_life].first_step == step; ++*next_life)
         w->life_of[lives->at[*next_life].value] = *next_life;
     put_buffers_of(w, "writes", op->outputs);
-    put_ids(w, "updates", NULL, 0); /* only persistent values are updated: no buffers */
+    comma(w);
+    put_buffers_of(w, "updates", op->updates);
     row_close(w);
 }
 
@@ -241,7 +248,7 @@ static neap_error *put_rows(struct writer *w, const char *key, size_t n,
 static neap_error *put_document(struct writer *w) {
     TRY(put_head(w));
     TRY(put_rows(w, "values", w->plan->problem->n_values, put_value));
-    TRY(put_rows(w, "ops", w->plan->problem->n_ops, put_op));
+    TRY(put_rows(w, "ops", w->plan->problem->n_ops + w->plan->problem->n_alternatives, put_op));
     TRY(put_rows(w, "buffers", w->plan->lives->n, put_buffer));
     fputs(",\n  \"steps\": [", w->file);
     TRY(put_steps(w));

@@ -1,5 +1,7 @@
 /* plan.json, format "neap-plan/1": a plan in full, so that a stranger can replay and check it
  * without neap. Values and ops carry the problem's ids, buffers are its lives, steps its schedule.
+ * Ops stand in the base order; behind them their alternatives, each one more op with the field
+ * `alternative_of`: what steps run of them counts as a run of that op.
  *
  * Expected load: 100,000 steps; one value, op, buffer or step a line. */
 #ifndef NEAP_FMT_PLAN_JSON_H
@@ -15,7 +17,7 @@ struct plan_json {
     int64_t alignment_bytes, arena_bytes, live_peak_bytes;
     const neap_graph *g;
     const struct plan_problem *problem;
-    const node_id *node_of_op;     /* by op of the problem */
+    const node_id *node_of_op;     /* by op and alternative of the problem */
     const value_id *value_of_plan; /* by the problem's value; ID_NONE for scratch */
     const struct plan_schedule *schedule;
     const struct plan_lives *lives;

@@ -1,17 +1,15 @@
 /* The second opinion on a finished plan: accepts or refuses it by the definitions in problem.h.
  *
  * Shares nothing with the code that makes plans. Every refusal names the rule that is broken:
- *   once       each op runs, and what may not run twice does not
- *   order      nothing of a micro-batch runs behind the update
- *   liveness   what is read was made before
- *   hazard     accesses of a value that is changed keep their base-order side of each change
- *   life       lives are exactly what the reads ask for
+ *   once, order, liveness, hazard, seam   the schedule's, see problem.h
+ *   life       lives are exactly what the reads ask for, in the order in which they are made
  *   in place   only where the op allows it, of bytes that die there, by one life
  *   offset     aligned, inside the arena
  *   overlap    no byte in two lives at once
  *   arena, peak, seconds   as claimed
  *
- * Expected load: 100,000 steps. O(steps × degree + lives × (log lives + lives / 64)). */
+ * Expected load: 100,000 steps. O(steps × degree × log updates + lives × (log lives + lives / 64)).
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,15 +21,9 @@
 
 static const double seconds_tolerance = 1e-9;
 
-/* A life as the schedule asks for it; `given` is the plan's own. */
+/* A life as the schedule asks for it. */
 struct wanted {
-    uint32_t value, first_step, last_step, given;
-};
-
-/* The base-order latest op that touched a value since it was made, and that changed it; -1: none.
- */
-struct access {
-    int64_t touched, changed;
+    uint32_t value, first_step, last_step;
 };
 
 struct check {
@@ -39,10 +31,13 @@ struct check {
     const struct plan_schedule *schedule;
     const struct plan_lives *lives;
     const struct plan_claim *claim;
-    uint32_t *runs;        /* by op */
-    struct access *access; /* by value */
-    uint32_t *open;        /* by value: its latest in wanted, PLAN_NONE */
-    struct wanted *wanted;
+    uint32_t *runs;         /* by op */
+    size_t update_part;     /* its first step; SIZE_MAX: there is none */
+    uint32_t *changers;     /* by value a slice: the ops that make or update it, in base order */
+    uint32_t *first_change; /* by value: where its slice starts; one more at the end */
+    uint32_t *held; /* by value: how many of those, from the first on, it holds the work of */
+    uint32_t *open; /* by value: its latest in wanted, PLAN_NONE */
+    struct wanted *wanted; /* in the order in which they are made */
     size_t n_wanted, wanted_capacity;
 };
 
@@ -56,31 +51,86 @@ static bool only_once(const struct plan_op *op) {
     return op->effect || op->phase != PLAN_FORWARD || op->updates.n > 0;
 }
 
-static neap_error *check_sequence(struct check *c) {
+/* Where op o stands in the base order. */
+static uint32_t place_of(const struct plan_problem *p, uint32_t o) {
+    return o < p->n_ops ? o : p->ops[o].alternative_of;
+}
+
+static neap_error *check_turn(struct check *c, size_t step) {
     const struct plan_problem *p = c->problem;
-    size_t update_part = SIZE_MAX;
-    double seconds = 0;
+    uint32_t op = c->schedule->ops[step];
+    if (op >= p->n_ops + p->n_alternatives)
+        REFUSE("once", "step %zu runs op %" PRIu32 " of %" PRIu32, step, op,
+               p->n_ops + p->n_alternatives);
+    uint32_t place = place_of(p, op);
+    if (c->runs[place]++ && only_once(&p->ops[place]))
+        REFUSE("once", "step %zu runs op %" PRIu32 " again", step, place);
+    if (p->ops[place].update_part && c->update_part == SIZE_MAX)
+        c->update_part = step;
+    if (!p->ops[place].update_part && c->update_part != SIZE_MAX)
+        REFUSE("order",
+               "step %zu runs op %" PRIu32 " of a micro-batch behind the update of step %zu", step,
+               op, c->update_part);
+    return NULL;
+}
+
+static neap_error *check_sequence(struct check *c) {
+    double seconds = 0, claimed = c->claim->seconds;
+    c->update_part = SIZE_MAX;
     for (size_t step = 0; step < c->schedule->n; step++) {
-        uint32_t op = c->schedule->ops[step];
-        if (op >= p->n_ops)
-            REFUSE("once", "step %zu runs op %" PRIu32 " of %" PRIu32, step, op, p->n_ops);
-        if (c->runs[op]++ && only_once(&p->ops[op]))
-            REFUSE("once", "step %zu runs op %" PRIu32 " again", step, op);
-        if (p->ops[op].update_part && update_part == SIZE_MAX)
-            update_part = step;
-        if (!p->ops[op].update_part && update_part != SIZE_MAX)
-            REFUSE("order",
-                   "step %zu runs op %" PRIu32 " of a micro-batch behind the update of step %zu",
-                   step, op, update_part);
-        seconds += p->ops[op].seconds;
+        TRY(check_turn(c, step));
+        seconds += op_at(c, step)->seconds;
     }
-    for (uint32_t op = 0; op < p->n_ops; op++)
+    for (uint32_t op = 0; op < c->problem->n_ops; op++)
         if (!c->runs[op])
             REFUSE("once", "op %" PRIu32 " never runs", op);
-    double claimed = c->claim->seconds;
     if (!(fabs(seconds - claimed) <= seconds_tolerance * fabs(seconds)))
         REFUSE("seconds", "%.17g are claimed, the steps take %.17g", claimed, seconds);
     return NULL;
+}
+
+/* ---- who changes what ----------------------------------------------------------------------- */
+
+static void count_changes(struct check *c, struct plan_span span) {
+    for (uint32_t i = 0; i < span.n; i++)
+        c->first_change[c->problem->ids[span.first + i] + 1]++;
+}
+
+/* `held` counts how much of each slice is there. */
+static void note_changes(struct check *c, struct plan_span span, uint32_t op) {
+    for (uint32_t i = 0; i < span.n; i++) {
+        uint32_t value = c->problem->ids[span.first + i];
+        c->changers[c->first_change[value] + c->held[value]++] = op;
+    }
+}
+
+static neap_error *list_changes(struct check *c) {
+    const struct plan_problem *p = c->problem;
+    for (uint32_t op = 0; op < p->n_ops; op++) {
+        count_changes(c, p->ops[op].updates);
+        count_changes(c, p->ops[op].outputs);
+    }
+    for (uint32_t v = 0; v < p->n_values; v++)
+        c->first_change[v + 1] += c->first_change[v];
+    TRY(memory_alloc(c->first_change[p->n_values], sizeof *c->changers, &c->changers));
+    for (uint32_t op = 0; op < p->n_ops; op++) {
+        note_changes(c, p->ops[op].updates, op);
+        note_changes(c, p->ops[op].outputs, op);
+    }
+    return NULL;
+}
+
+/* Of the changes of a value, how many stand before this op in the base order. */
+static uint32_t changes_before(const struct check *c, uint32_t value, uint32_t op) {
+    uint32_t low = c->first_change[value], high = c->first_change[value + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->changers[middle] < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - c->first_change[value];
 }
 
 /* ---- liveness and hazards ------------------------------------------------------------------- */
@@ -88,156 +138,100 @@ static neap_error *check_sequence(struct check *c) {
 static neap_error *want_life(struct check *c, uint32_t value, uint32_t step) {
     TRY(memory_grow(&c->wanted, &c->wanted_capacity, c->n_wanted + 1, sizeof *c->wanted));
     c->open[value] = (uint32_t)c->n_wanted;
-    c->wanted[c->n_wanted++] =
-        (struct wanted){.value = value, .first_step = step, .last_step = step, .given = PLAN_NONE};
+    c->wanted[c->n_wanted++] = (struct wanted){value, step, step};
     return NULL;
 }
 
-static neap_error *check_read(struct check *c, uint32_t step, uint32_t value) {
+static neap_error *check_access(struct check *c, uint32_t step, uint32_t value) {
     uint32_t op = c->schedule->ops[step];
-    struct access *access = &c->access[value];
-    if (access->changed > op)
+    if (!c->problem->values[value].persistent) {
+        if (c->open[value] == PLAN_NONE)
+            REFUSE("liveness",
+                   "step %" PRIu32 " (op %" PRIu32 ") reads value %" PRIu32 ", which is not live",
+                   step, op, value);
+        c->wanted[c->open[value]].last_step = step;
+    }
+    uint32_t due = changes_before(c, value, place_of(c->problem, op));
+    if (c->held[value] != due)
         REFUSE("hazard",
-               "step %" PRIu32 " runs op %" PRIu32 ", which reads value %" PRIu32
-               ", after op %" PRIi64 " changed it",
-               step, op, value, access->changed);
-    if (access->touched < op)
-        access->touched = op;
-    if (c->problem->values[value].persistent)
-        return NULL;
-    if (c->open[value] == PLAN_NONE)
-        REFUSE("liveness",
-               "step %" PRIu32 " (op %" PRIu32 ") reads value %" PRIu32 ", which is not live", step,
-               op, value);
-    c->wanted[c->open[value]].last_step = step;
+               "step %" PRIu32 " runs op %" PRIu32 " on value %" PRIu32 " behind %" PRIu32
+               " of the ops that change it, not behind %" PRIu32,
+               step, op, value, c->held[value], due);
     return NULL;
 }
 
-static neap_error *check_change(struct check *c, uint32_t step, uint32_t value) {
-    uint32_t op = c->schedule->ops[step];
-    struct access *access = &c->access[value];
-    if (access->touched > op)
-        REFUSE("hazard",
-               "step %" PRIu32 " runs op %" PRIu32 ", which changes value %" PRIu32
-               ", after op %" PRIi64 " used it",
-               step, op, value, access->touched);
-    access->touched = access->changed = op;
-    return NULL;
-}
-
-/* A persistent value is written whole where it lies, which is a change; but the op that was the
- * last to change it may write the same again. Any other value starts a new life. */
+/* Behind a change the value holds the op's work, whatever was there before. */
 static neap_error *check_write(struct check *c, uint32_t step, uint32_t value) {
     const struct plan_value *v = &c->problem->values[value];
-    if (v->persistent && c->access[value].changed == c->schedule->ops[step])
-        return NULL;
-    if (v->persistent)
-        return check_change(c, step, value);
     if (v->input)
         REFUSE("life", "step %" PRIu32 " makes value %" PRIu32 ", which is an input", step, value);
-    c->access[value] = (struct access){-1, -1};
-    return want_life(c, value, step);
+    c->held[value] = 1 + changes_before(c, value, place_of(c->problem, c->schedule->ops[step]));
+    return v->persistent ? NULL : want_life(c, value, step);
 }
 
 static neap_error *check_step(struct check *c, uint32_t step) {
     const struct plan_op *op = op_at(c, step);
     const uint32_t *ids = c->problem->ids;
     for (uint32_t i = 0; i < op->inputs.n; i++)
-        TRY(check_read(c, step, ids[op->inputs.first + i]));
+        TRY(check_access(c, step, ids[op->inputs.first + i]));
     for (uint32_t i = 0; i < op->updates.n; i++)
-        TRY(check_read(c, step, ids[op->updates.first + i]));
+        TRY(check_access(c, step, ids[op->updates.first + i]));
     for (uint32_t i = 0; i < op->updates.n; i++)
-        TRY(check_change(c, step, ids[op->updates.first + i]));
+        c->held[ids[op->updates.first + i]]++;
     for (uint32_t i = 0; i < op->outputs.n; i++)
         TRY(check_write(c, step, ids[op->outputs.first + i]));
     return NULL;
 }
 
 static neap_error *check_steps(struct check *c) {
-    for (uint32_t v = 0; v < c->problem->n_values; v++) {
-        c->access[v] = (struct access){-1, -1};
+    const struct plan_problem *p = c->problem;
+    for (uint32_t v = 0; v < p->n_values; v++) {
+        c->held[v] = 0;
         c->open[v] = PLAN_NONE;
-        if (c->problem->values[v].input && !c->problem->values[v].persistent)
+        if (p->values[v].input && !p->values[v].persistent)
             TRY(want_life(c, v, 0));
     }
     for (size_t step = 0; step < c->schedule->n; step++)
         TRY(check_step(c, (uint32_t)step));
+    for (uint32_t v = 0; v < p->n_values; v++)
+        if (p->values[v].persistent && c->held[v] != c->first_change[v + 1] - c->first_change[v])
+            REFUSE("hazard", "value %" PRIu32 " ends without the work of op %" PRIu32, v,
+                   c->changers[c->first_change[v] + c->held[v]]);
     return NULL;
 }
 
 /* ---- lives ---------------------------------------------------------------------------------- */
 
-struct life_key {
-    uint32_t value, first_step, index;
-};
-
-static int compare_life_keys(const void *a, const void *b) {
-    const struct life_key *x = a, *y = b;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return (x->first_step > y->first_step) - (x->first_step < y->first_step);
-}
-
-/* Finds for each wanted life the one given. */
-static neap_error *match_lives(struct check *c, const struct life_key *wanted,
-                               const struct life_key *given) {
-    size_t w = 0, g = 0;
-    while (w < c->n_wanted || g < c->lives->n) {
-        int order = w == c->n_wanted   ? 1
-                    : g == c->lives->n ? -1
-                                       : compare_life_keys(wanted + w, given + g);
-        if (order < 0)
-            REFUSE("life", "value %" PRIu32 " made at step %" PRIu32 " has no life",
-                   wanted[w].value, wanted[w].first_step);
-        if (order > 0)
-            REFUSE("life",
-                   "life %" PRIu32 " of value %" PRIu32 " from step %" PRIu32
-                   " is not one that a step starts",
-                   given[g].index, given[g].value, given[g].first_step);
-        c->wanted[wanted[w++].index].given = given[g++].index;
-    }
-    return NULL;
-}
-
-static neap_error *check_life(const struct check *c, const struct wanted *wanted) {
-    const struct plan_life *life = &c->lives->at[wanted->given];
+static neap_error *check_life(const struct check *c, uint32_t index) {
+    const struct plan_life *life = &c->lives->at[index];
+    const struct wanted *wanted = &c->wanted[index];
+    if (life->value != wanted->value || life->first_step != wanted->first_step)
+        REFUSE("life",
+               "life %" PRIu32 " is of value %" PRIu32 " from step %" PRIu32
+               ", where that of value %" PRIu32 " from step %" PRIu32 " should stand",
+               index, life->value, life->first_step, wanted->value, wanted->first_step);
     int64_t bytes = c->problem->values[life->value].bytes;
     if (life->last_step != wanted->last_step)
         REFUSE("life",
                "life %" PRIu32 " of value %" PRIu32 " ends at step %" PRIu32
                ", its last read is at step %" PRIu32,
-               wanted->given, life->value, life->last_step, wanted->last_step);
+               index, life->value, life->last_step, wanted->last_step);
     if (life->bytes != bytes || bytes < 0)
         REFUSE("life", "life %" PRIu32 " has %" PRIi64 " bytes, its value %" PRIu32 " has %" PRIi64,
-               wanted->given, life->bytes, life->value, bytes);
+               index, life->bytes, life->value, bytes);
+    if (life->first_step < c->update_part && c->update_part <= life->last_step)
+        REFUSE("seam",
+               "life %" PRIu32 " of value %" PRIu32 " from step %" PRIu32
+               " reaches into the update of step %zu",
+               index, life->value, life->first_step, c->update_part);
     return NULL;
 }
 
-static neap_error *check_lives(struct check *c) {
-    struct life_key *wanted = NULL, *given = NULL;
-    neap_error *error;
-    TRY_GOTO(memory_alloc(c->n_wanted, sizeof *wanted, &wanted));
-    TRY_GOTO(memory_alloc(c->lives->n, sizeof *given, &given));
-    for (uint32_t i = 0; i < c->n_wanted; i++)
-        wanted[i] = (struct life_key){c->wanted[i].value, c->wanted[i].first_step, i};
-    for (uint32_t i = 0; i < c->lives->n; i++)
-        given[i] = (struct life_key){c->lives->at[i].value, c->lives->at[i].first_step, i};
-    qsort(wanted, c->n_wanted, sizeof *wanted, compare_life_keys);
-    qsort(given, c->lives->n, sizeof *given, compare_life_keys);
-    TRY_GOTO(match_lives(c, wanted, given));
-    for (size_t i = 0; i < c->n_wanted; i++)
-        TRY_GOTO(check_life(c, &c->wanted[i]));
-done:
-    free(wanted);
-    free(given);
-    return error;
-}
-
-static neap_error *check_sorted(const struct check *c) {
-    for (size_t i = 1; i < c->lives->n; i++)
-        if (c->lives->at[i].first_step < c->lives->at[i - 1].first_step)
-            REFUSE("life", "life %zu starts at step %" PRIu32 ", before the life that precedes it",
-                   i, c->lives->at[i].first_step);
+static neap_error *check_lives(const struct check *c) {
+    for (uint32_t i = 0; i < c->n_wanted && i < c->lives->n; i++)
+        TRY(check_life(c, i));
+    if (c->n_wanted != c->lives->n)
+        REFUSE("life", "there are %zu lives, the steps make %zu", c->lives->n, c->n_wanted);
     return NULL;
 }
 
@@ -481,18 +475,21 @@ neap_error *plan_check(const struct plan_problem *problem, const struct plan_sch
     struct check c = {.problem = problem, .schedule = schedule, .lives = lives, .claim = claim};
     neap_error *error;
     TRY_GOTO(memory_alloc(problem->n_ops, sizeof *c.runs, &c.runs));
-    TRY_GOTO(memory_alloc(problem->n_values, sizeof *c.access, &c.access));
+    TRY_GOTO(memory_alloc(problem->n_values + 1, sizeof *c.first_change, &c.first_change));
+    TRY_GOTO(memory_alloc(problem->n_values, sizeof *c.held, &c.held));
     TRY_GOTO(memory_alloc(problem->n_values, sizeof *c.open, &c.open));
     TRY_GOTO(check_sequence(&c));
+    TRY_GOTO(list_changes(&c));
     TRY_GOTO(check_steps(&c));
-    TRY_GOTO(check_sorted(&c));
     TRY_GOTO(check_lives(&c));
     TRY_GOTO(check_in_place(&c));
     TRY_GOTO(check_offsets(&c));
     TRY_GOTO(check_bytes(&c));
 done:
     free(c.runs);
-    free(c.access);
+    free(c.changers);
+    free(c.first_change);
+    free(c.held);
     free(c.open);
     free(c.wanted);
     return error;

@@ -51,20 +51,30 @@ struct plan_problem {
 };
 
 /* The op whose work op o does: itself, or for an alternative the one that it can stand in for.
- * An alternative is another implementation, with its own seconds, inputs and scratch; it makes and
- * changes the same values to the last bit, and has no place of its own in the base order. Wherever
- * this header says that an op runs once, or at least once, an op and its alternatives count as one;
- * the producer of a value is the primary. */
+ * An alternative is another implementation, with its own seconds, inputs, scratch and overwrites;
+ * it makes and changes the same values to the last bit, and stands where its primary does in the
+ * base order. A schedule may hold its number. Wherever this header speaks of an op, the op and its
+ * alternatives count as one; the producer of a value, scratch too, is the primary. */
 static inline uint32_t plan_primary(const struct plan_problem *problem, uint32_t o) {
     return o < problem->n_ops ? o : problem->ops[o].alternative_of;
 }
 
-/* An op that a schedule may hold only once: everything but effect-free forward ops. */
+/* An op that a schedule may hold only once: everything but forward ops that change nothing. */
 static inline bool plan_op_once(const struct plan_op *op) {
-    return op->effect || op->phase != PLAN_FORWARD;
+    return op->effect || op->updates.n > 0 || op->phase != PLAN_FORWARD;
 }
 
-/* The execution sequence: ids of ops. */
+/* The execution sequence: ids of ops and alternatives. It may stand in any order, and is valid
+ * where these rules hold, by which replay.c, check.c and tests/tools/check_plan.py judge:
+ *   once      every op runs, and what may run only once does
+ *   order     the update's part comes last: behind its first step runs nothing else
+ *   liveness  what an execution reads or updates is an input or was made before
+ *   hazard    what an execution reads or updates it finds as in the base order: as left by the same
+ *             op, the last to make or to update it (or by none); and the schedule leaves the
+ *             persistent values as the base order does. So updates of one value keep their order,
+ *             reads keep their side of each update, and a forward op is not run again once a
+ *             weight that it reads was updated
+ *   seam      no life is of both parts: micro-batches follow each other before the update */
 struct plan_schedule {
     uint32_t *ops;
     size_t n, capacity;
@@ -73,8 +83,10 @@ MUST_USE neap_error *plan_schedule_push(struct plan_schedule *schedule, uint32_t
 MUST_USE neap_error *plan_schedule_copy(struct plan_schedule *to, const struct plan_schedule *from);
 void plan_schedule_free(struct plan_schedule *schedule);
 
-/* One life of a non-persistent value: from the execution that makes it (or before step 0 for an
- * input) to its last read before the next execution, steps inclusive. */
+/* One life of a non-persistent value: from the execution that makes it (step 0 for an input) to its
+ * last read or update before it is made again, steps inclusive; that step alone where there is
+ * none.
+ */
 struct plan_life {
     uint32_t value;
     uint32_t first_step, last_step;
@@ -83,7 +95,9 @@ struct plan_life {
 };
 
 struct plan_lives {
-    struct plan_life *at; /* ordered by first_step, then by output order */
+    /* Inputs in the order of values, then what the steps make, in their order and in that of the
+     * op's outputs. Programs are made by walking lives and steps together. */
+    struct plan_life *at;
     size_t n, capacity;
 };
 void plan_lives_free(struct plan_lives *lives);
@@ -97,20 +111,19 @@ struct plan_measure {
 };
 
 /* The only judge that solvers use (replay.c): the schedule's peak and seconds, and its lives with
- * offset 0 when `lives` is not NULL. Refuses (NEAP_ERROR_INTERNAL) a schedule that reads what is
- * not live, runs a once-op twice or never, or breaks a hazard. O(steps × degree).
+ * offset 0 when `lives` is not NULL. Refuses (NEAP_ERROR_INTERNAL) a schedule that breaks a rule.
+ * O((ops + steps) × degree).
  *
  * In place: walking a step's overwrites in their order, an output takes over the storage of an
  * input whose life ends in that step, if its bytes are not more and neither is spoken for already.
- * Hazard: executions that read a persistent value keep their base-order side of each op updating
- * it. */
+ */
 MUST_USE neap_error *plan_replay(const struct plan_problem *problem,
                                  const struct plan_schedule *schedule, struct plan_measure *measure,
                                  struct plan_lives *lives);
 
 /* Written from the definitions above and sharing nothing with replay.c: accepts or refuses
- * (NEAP_ERROR_INTERNAL, saying which rule) a finished plan: order, liveness, effects once, hazards,
- * every life exactly as long as its reads, in-place only where allowed, no two lives overlapping in
+ * (NEAP_ERROR_INTERNAL, saying which rule) a finished plan: the schedule's rules, every life in its
+ * place and exactly as long as its reads, in-place only where allowed, no two lives overlapping in
  * bytes and time otherwise, offsets aligned, arena and peak as claimed. */
 struct plan_claim {
     int64_t peak_bytes, arena_bytes, alignment_bytes;

@@ -117,6 +117,9 @@ expect 0
 neap eval mlp --order fixed
 expect_error 2 "'neap eval' does not take '--order', an option of plan, train, verify"
 
+neap eval mlp --seed 1
+expect_error 2 "'neap eval' does not take '--seed', an option of plan, train, verify"
+
 # Files that are none.
 neap plan no-such.problem
 expect_error 4 "cannot read 'no-such.problem'"

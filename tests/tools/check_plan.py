@@ -2,7 +2,8 @@
 """Checks a plan.json by replaying it: check_plan.py PLAN.json
 
 Knows the format "neap-plan/1" and its rules from the command line's contract alone, and nothing of
-how plans are made. Prints one line and exits 0 where every rule holds; otherwise prints each rule
+how plans are made. Of the contract's additions it knows one: an op with the field `alternative_of`
+does the work of that op, and counts as it. Ops stand in their base order. Prints one line and exits 0 where every rule holds; otherwise prints each rule
 that is broken and exits 1.
 """
 import json
@@ -76,6 +77,7 @@ def check_shape(plan):
         refer([v["view_of"]] if v["view_of"] is not None else [], "values", f"value {v['id']}")
     for op in plan["ops"]:
         where = f"op {op['id']}"
+        refer([op["alternative_of"]] if "alternative_of" in op else [], "ops", where)
         refer(op["inputs"] + op["outputs"] + op["updates"], "values", where)
         for pair in op["may_overwrite"]:
             if is_a(pair, list) and len(pair) == 2:
@@ -106,6 +108,9 @@ class Checker:
             self.of_value[b["value"]].append(b)
         self.broken = []
         self.roots = {v: self.find_root(v) for v in self.values}
+        for op in self.ops.values():
+            if "alternative_of" in self.primary_of(op):
+                raise Malformed([f"op {op['id']} is an alternative of an alternative"])
 
     def say(self, text):
         self.broken.append(text)
@@ -127,6 +132,15 @@ class Checker:
         """The values of which an execution starts a life: views make none."""
         return {v for v in op["outputs"]
                 if self.values[v]["view_of"] is None and not self.values[v]["persistent"]}
+
+    def primary_of(self, op):
+        """The op whose work it does: itself, mostly."""
+        return self.ops[op["alternative_of"]] if "alternative_of" in op else op
+
+    def changed(self, op):
+        """The values, persistent or not, that an execution makes or updates."""
+        return ({v for v in op["outputs"] if self.values[v]["view_of"] is None} |
+                {self.roots[v] for v in op["updates"]})
 
     def op_of(self, step):
         return self.ops[self.steps[step]["op"]]
@@ -158,7 +172,8 @@ class Checker:
                          f"and has a buffer")
 
     def check_ops(self):
-        producers = Counter(v for op in self.ops.values() for v in set(op["outputs"]))
+        producers = Counter(v for v, _ in {(v, self.primary_of(op)["id"])
+                                           for op in self.ops.values() for v in op["outputs"]})
         for v in self.values.values():
             n, is_input = producers[v["id"]], v["kind"] == "input" and v["view_of"] is None
             if n > 1 or (is_input and n):
@@ -177,9 +192,20 @@ class Checker:
                         target not in op["outputs"]):
                     self.say(f"{where} may overwrite {source} by {target}, "
                              f"which are not its input and output")
+            self.check_alternative(op)
         if not any(v["kind"] == "loss" and (producers[v["id"]] or self.updated(v["id"]))
                    for v in self.values.values()):
             self.say("no op makes a loss")
+
+    def check_alternative(self, op):
+        primary = self.primary_of(op)
+        for name in ("phase", "effect"):
+            if op[name] != primary[name]:
+                self.say(f"op {op['id']} has another {name} than op {primary['id']}")
+        lasting = [{v for v in self.changed(one) if self.values[v]["kind"] != "scratch"}
+                   for one in (op, primary)]
+        if lasting[0] != lasting[1]:
+            self.say(f"op {op['id']} does not do what op {primary['id']} does")
 
     def updated(self, value):
         return any(value in op["updates"] for op in self.ops.values())
@@ -189,14 +215,16 @@ class Checker:
     def check_runs(self):
         runs = Counter()
         for i, step in enumerate(self.steps):
-            op = self.ops[step["op"]]
+            op = self.primary_of(self.op_of(i))
             again = op["phase"] == "forward" and runs[op["id"]] > 0
             if step["recompute"] != again:
                 self.say(f"step {i}: recompute is {step['recompute']}, op {op['id']} ran "
                          f"{runs[op['id']]} times before")
             runs[op["id"]] += 1
         for op in self.ops.values():
-            n, once = runs[op["id"]], op["phase"] != "forward" or op["effect"]
+            if op is not self.primary_of(op):
+                continue
+            n, once = runs[op["id"]], op["phase"] != "forward" or op["effect"] or op["updates"]
             if n == 0 or (once and n > 1):
                 self.say(f"op {op['id']} ('{op['name']}') runs {n} times")
 
@@ -220,17 +248,31 @@ class Checker:
                 self.say(f"buffer {b['id']} lives across the seam before the update")
 
     def check_versions(self):
-        """What is run again must find its persistent inputs as they were."""
-        version, seen = Counter(), {}
-        for i, step in enumerate(self.steps):
-            op = self.ops[step["op"]]
-            persistent = sorted({self.roots[v] for v in op["inputs"]
-                                 if self.values[self.roots[v]]["persistent"]})
-            found = [(v, version[v]) for v in persistent]
-            if seen.setdefault(op["id"], found) != found:
-                self.say(f"step {i} runs op {op['id']} again after a value it reads was updated")
-            for v in {self.roots[v] for v in op["updates"]}:
-                version[v] += 1
+        """Each access finds what it finds in the base order: the same op's work."""
+        def accessed(op):
+            return sorted({self.roots[v] for v in op["inputs"] + op["updates"]})
+
+        left_by, found = {}, {}
+        alternatives = defaultdict(list)
+        for op in self.ops.values():
+            alternatives[self.primary_of(op)["id"]].append(op)
+        for primary in self.ops.values():
+            for op in alternatives[primary["id"]]:
+                found[op["id"]] = [left_by.get(v) for v in accessed(op)]
+            if alternatives[primary["id"]]:
+                left_by.update(dict.fromkeys(self.changed(primary), primary["id"]))
+        final, left_by = left_by, {}
+        for i in range(len(self.steps)):
+            op = self.op_of(i)
+            for v, maker in zip(accessed(op), found[op["id"]]):
+                if left_by.get(v) != maker:
+                    self.say(f"step {i} (op {op['id']}) finds value {v} as op {left_by.get(v)} "
+                             f"left it, in the base order op {maker}")
+            left_by.update(dict.fromkeys(self.changed(op), self.primary_of(op)["id"]))
+        for v in self.values:
+            if self.values[v]["persistent"] and left_by.get(v) != final.get(v):
+                self.say(f"value {v} ends as op {left_by.get(v)} left it, in the base order "
+                         f"op {final.get(v)}")
 
     # ---- lives ----
 

@@ -22,7 +22,9 @@ OPS = [  # name, phase, inputs, outputs, updates, may_overwrite, effect
     ("drelu", "backward", "dh y", "dy", "", [("dh", "dy")], False),
     ("dconv", "backward", "dy x", "", "dw", [], False),
     ("sgd", "update", "dw", "", "w", [], True),
+    ("count2", "forward", "y x", "", "n", [], True),
 ]
+ALTERNATIVES = {"count2": "count"}
 BUFFERS = [  # value, first, last, offset, in place of; live bytes by step:
     ("x", 0, 7, 0, None),      # 448 384 384 384 640 704 640 384 0
     ("y", 0, 2, 128, None),
@@ -56,7 +58,8 @@ def good_plan():
                    for name, n, kind, of in VALUES],
         "ops": [{"id": op[name], "name": name, "kind": name, "phase": phase, "seconds": 0.5,
                  "inputs": ids(inputs), "outputs": ids(outputs), "updates": ids(updates),
-                 "may_overwrite": [[value[a], value[b]] for a, b in overwrites], "effect": effect}
+                 "may_overwrite": [[value[a], value[b]] for a, b in overwrites], "effect": effect,
+                 **({"alternative_of": op[ALTERNATIVES[name]]} if name in ALTERNATIVES else {})}
                 for name, phase, inputs, outputs, updates, overwrites, effect in OPS],
         "buffers": [{"id": i, "value": value[name], "first_step": first, "last_step": last,
                      "offset": offset, "bytes": size[name], "in_place_of": source}
@@ -87,6 +90,12 @@ def removing(path):
 def adding(kind, entry, **changes):
     def change(plan):
         plan[kind].append({**copy.deepcopy(plan[kind][entry]), **changes})
+    return change
+
+
+def exchanging(kind, one, other):
+    def change(plan):
+        plan[kind][one], plan[kind][other] = plan[kind][other], plan[kind][one]
     return change
 
 
@@ -144,7 +153,17 @@ BROKEN = [  # what is said, the change
     ("lives across the seam", both(setting(["buffers", 7, "last_step"], 8),
                                    setting(["steps", 8, "reads"], [7]),
                                    setting(["ops", 7, "inputs"], [DW, DY]))),
-    ("again after a value it reads was updated", setting(["ops", 1, "updates"], [W])),
+    ("finds value", setting(["ops", 1, "updates"], [W])),
+    ("finds value", both(setting(["ops", 1, "inputs"], [Y, DW]), exchanging("steps", 1, 2),
+                         setting(["ops", 2, "updates"], [DW]))),
+    ("ends as op 0 left it", setting(["ops", 0, "updates"], [N])),
+    ("is no id in ops", setting(["ops", 8, "alternative_of"], 99)),
+    ("is an alternative of an alternative", setting(["ops", 8, "alternative_of"], 8)),
+    ("does not do what", setting(["ops", 8, "updates"], [])),
+    ("another effect", setting(["ops", 8, "effect"], False)),
+    ("runs 2 times", adding("steps", 1, op=8)),
+    ("is an output of", setting(["ops", 8, "outputs"], [Z])),
+    ("reads buffers", setting(["steps", 1, "op"], 8)),
     ("has no live buffer", setting(["ops", 0, "inputs"], [X, W, DY])),
     ("reads buffers", setting(["steps", 6, "reads"], [4])),
     ("reads buffers", setting(["steps", 6, "reads"], [4, 1])),
@@ -177,7 +196,10 @@ BROKEN = [  # what is said, the change
 
 
 def main():
-    failures = [f"the good plan is refused: {text}" for text in check_plan(good_plan())]
+    alternative = good_plan()
+    both(setting(["steps", 1, "op"], 8), setting(["steps", 1, "reads"], [1, 0]))(alternative)
+    failures = [f"a good plan is refused: {text}"
+                for text in check_plan(good_plan()) + check_plan(alternative)]
     for i, (said, change) in enumerate(BROKEN):
         plan = good_plan()
         change(plan)

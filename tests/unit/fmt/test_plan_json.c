@@ -20,11 +20,11 @@ struct example {
     struct node nodes[N_OPS];
     neap_graph g;
     struct plan_value plan_values[N_VALUES];
-    struct plan_op plan_ops[N_OPS];
+    struct plan_op plan_ops[N_OPS + 1]; /* room for an alternative */
     uint32_t ids[32];
     struct plan_overwrite overwrites[1];
     struct plan_problem problem;
-    node_id node_of_op[N_OPS];
+    node_id node_of_op[N_OPS + 1];
     value_id value_of_plan[N_VALUES];
     uint32_t sequence[5];
     struct plan_schedule schedule;
@@ -132,6 +132,32 @@ static void fill(struct example *e) {
                                  .lives = &e->lives};
 }
 
+/* conv runs again as another implementation. */
+static void an_alternative_is_one_more_op(void **state) {
+    (void)state;
+    struct example e;
+    fill(&e);
+    e.plan_ops[N_OPS] = e.plan_ops[CONV];
+    e.plan_ops[N_OPS].seconds = 0.25;
+    e.plan_ops[N_OPS].alternative_of = CONV;
+    e.node_of_op[N_OPS] = CONV;
+    e.problem.n_alternatives = 1;
+    e.sequence[2] = N_OPS;
+    assert_no_error(plan_json_save(&e.json, "plan.json"));
+    json_t *root = json_load_file("plan.json", 0, NULL);
+    assert_non_null(root);
+    const json_t *rows = json_object_get(root, "ops"), *row = json_array_get(rows, N_OPS);
+    assert_int_equal(json_array_size(rows), N_OPS + 1);
+    assert_int_equal(json_integer_value(json_object_get(row, "id")), N_OPS);
+    assert_int_equal(json_integer_value(json_object_get(row, "alternative_of")), CONV);
+    assert_true(json_real_value(json_object_get(row, "seconds")) == 0.25);
+    assert_null(json_object_get(json_array_get(rows, CONV), "alternative_of"));
+    const json_t *step = json_array_get(json_object_get(root, "steps"), 2);
+    assert_int_equal(json_integer_value(json_object_get(step, "op")), N_OPS);
+    assert_true(json_is_true(json_object_get(step, "recompute")));
+    json_decref(root);
+}
+
 /* The bytes of `path`, a NUL behind them; free(). */
 static char *contents(const char *path) {
     struct file_bytes bytes;
@@ -211,6 +237,7 @@ static void a_full_disk_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_written_as_documented_to_the_byte),
+        cmocka_unit_test(an_alternative_is_one_more_op),
         cmocka_unit_test(seconds_read_back_to_the_same_double),
         cmocka_unit_test(names_of_any_characters_read_back),
         cmocka_unit_test(a_name_that_is_not_utf8_leaves_no_file),

@@ -6,6 +6,7 @@
  *   forward 1 relu : y -> z 64 over y z    z may take the place of y
  *   forward 0 count : -> updates w effect
  *   update 1 sgd : dw -> updates w last    runs once per window
+ *   instead relu 1 lean : y -> z over y z   an alternative; they stand behind all ops
  *
  * An output that was declared persistent has no bytes. Ops and values are named by what is written;
  * schedules are names of ops. */
@@ -80,22 +81,43 @@ static inline struct plan_span builder_span(struct builder *b, const uint32_t *i
     return span;
 }
 
-static inline uint32_t builder_op(struct builder *b, const struct op_spec *spec) {
-    assert_true(b->problem.n_ops < max_ops);
+static inline void builder_place(struct builder *b, uint32_t index, const struct op_spec *spec) {
+    assert_true(index < max_ops);
     assert_true(b->problem.n_overwrites + spec->n_overwrites <= max_pairs);
-    b->ops[b->problem.n_ops] =
-        (struct plan_op){.seconds = spec->seconds,
-                         .phase = spec->phase,
-                         .effect = spec->effect,
-                         .update_part = spec->update_part,
-                         .inputs = builder_span(b, spec->inputs, spec->n_inputs),
-                         .outputs = builder_span(b, spec->outputs, spec->n_outputs),
-                         .updates = builder_span(b, spec->updates, spec->n_updates),
-                         .first_overwrite = b->problem.n_overwrites,
-                         .n_overwrites = spec->n_overwrites};
+    b->ops[index] = (struct plan_op){.seconds = spec->seconds,
+                                     .phase = spec->phase,
+                                     .effect = spec->effect,
+                                     .update_part = spec->update_part,
+                                     .inputs = builder_span(b, spec->inputs, spec->n_inputs),
+                                     .outputs = builder_span(b, spec->outputs, spec->n_outputs),
+                                     .updates = builder_span(b, spec->updates, spec->n_updates),
+                                     .first_overwrite = b->problem.n_overwrites,
+                                     .n_overwrites = spec->n_overwrites};
     for (uint32_t i = 0; i < spec->n_overwrites; i++)
         b->overwrites[b->problem.n_overwrites++] = spec->overwrites[i];
+}
+
+static inline uint32_t builder_op(struct builder *b, const struct op_spec *spec) {
+    assert_int_equal(b->problem.n_alternatives, 0); /* they stand behind all ops */
+    builder_place(b, b->problem.n_ops, spec);
     return b->problem.n_ops++;
+}
+
+/* Another way to do a primary's work: of `spec` the phase and the flags do not count. */
+static inline uint32_t builder_alternative(struct builder *b, uint32_t primary,
+                                           const struct op_spec *spec) {
+    const struct plan_op *op = &b->ops[primary];
+    struct op_spec alternative = *spec;
+    uint32_t index = b->problem.n_ops + b->problem.n_alternatives++;
+    alternative.phase = op->phase;
+    alternative.effect = op->effect;
+    alternative.update_part = op->update_part;
+    builder_place(b, index, &alternative);
+    b->ops[index].alternative_of = primary;
+    for (uint32_t i = 0; i < spec->n_outputs; i++)
+        b->values[spec->outputs[i]].producer =
+            b->values[spec->outputs[i]].persistent ? b->values[spec->outputs[i]].producer : primary;
+    return index;
 }
 
 /* ---- text --------------------------------------------------------------------------------- */
@@ -108,7 +130,7 @@ static inline uint32_t value_named(const struct builder *b, const char *name) {
 }
 
 static inline uint32_t op_named(const struct builder *b, const char *name) {
-    for (uint32_t o = 0; o < b->problem.n_ops; o++)
+    for (uint32_t o = 0; o < b->problem.n_ops + b->problem.n_alternatives; o++)
         if (strcmp(b->op_names[o], name) == 0)
             return o;
     return PLAN_NONE;
@@ -124,9 +146,12 @@ static inline uint32_t next_value(const struct builder *b, char **rest) {
     return value;
 }
 
-static inline void read_op(struct builder *b, enum plan_phase phase, char **rest) {
+/* `primary`: of an alternative, else PLAN_NONE. */
+static inline void read_op(struct builder *b, enum plan_phase phase, uint32_t primary,
+                           char **rest) {
     struct op_spec spec = {.phase = phase, .seconds = atof(strtok_r(NULL, " ", rest))};
-    snprintf(b->op_names[b->problem.n_ops], sizeof b->op_names[0], "%s", strtok_r(NULL, " ", rest));
+    snprintf(b->op_names[b->problem.n_ops + b->problem.n_alternatives], sizeof b->op_names[0], "%s",
+             strtok_r(NULL, " ", rest));
     char section = 0;
     for (char *word; (word = strtok_r(NULL, " ", rest));) {
         uint32_t value = value_named(b, word);
@@ -153,7 +178,10 @@ static inline void read_op(struct builder *b, enum plan_phase phase, char **rest
                 spec.updates[spec.n_updates++] = value;
         }
     }
-    builder_op(b, &spec);
+    if (primary == PLAN_NONE)
+        builder_op(b, &spec);
+    else
+        builder_alternative(b, primary, &spec);
 }
 
 static inline void read_line(struct builder *b, char *line) {
@@ -164,12 +192,16 @@ static inline void read_line(struct builder *b, char *line) {
     } else if (strcmp(kind, "persistent") == 0) {
         name_value(b, builder_persistent(b), strtok_r(NULL, " ", &rest));
     } else if (strcmp(kind, "forward") == 0) {
-        read_op(b, PLAN_FORWARD, &rest);
+        read_op(b, PLAN_FORWARD, PLAN_NONE, &rest);
     } else if (strcmp(kind, "backward") == 0) {
-        read_op(b, PLAN_BACKWARD, &rest);
+        read_op(b, PLAN_BACKWARD, PLAN_NONE, &rest);
+    } else if (strcmp(kind, "instead") == 0) {
+        uint32_t primary = op_named(b, strtok_r(NULL, " ", &rest));
+        assert_int_not_equal(primary, PLAN_NONE);
+        read_op(b, PLAN_FORWARD, primary, &rest);
     } else {
         assert_string_equal(kind, "update");
-        read_op(b, PLAN_UPDATE, &rest);
+        read_op(b, PLAN_UPDATE, PLAN_NONE, &rest);
     }
 }
 

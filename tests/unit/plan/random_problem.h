@@ -35,6 +35,7 @@ struct random_step {
     uint32_t weight[max_ops];      /* by forward op; PLAN_NONE */
     uint32_t weight_gradient[max_ops];
     bool fused[max_ops];
+    bool sums_in_place; /* gradients may be summed up by updates of values in the arena */
 };
 
 static inline void add_once(uint32_t *ids, uint32_t *n, uint32_t id) {
@@ -93,6 +94,16 @@ static inline void give_gradient(struct random_step *s, uint32_t value, uint32_t
     s->gradient[value] = contribution;
     if (old == PLAN_NONE)
         return;
+    if (s->sums_in_place && dice_chance(s->dice, 0.5)) {
+        s->gradient[value] = old;
+        builder_op(b, &(struct op_spec){.phase = PLAN_BACKWARD,
+                                        .seconds = random_seconds(s->dice),
+                                        .inputs = {contribution},
+                                        .n_inputs = 1,
+                                        .updates = {old},
+                                        .n_updates = 1});
+        return;
+    }
     struct op_spec sum = {.phase = PLAN_BACKWARD,
                           .seconds = random_seconds(s->dice),
                           .inputs = {old, contribution},
@@ -189,8 +200,9 @@ static inline void random_backward(struct random_step *s, uint32_t op) {
 }
 
 /* A step of n_forward forward ops with everything that follows from them. */
-static inline void random_problem(struct builder *b, struct dice *dice, uint32_t n_forward) {
-    struct random_step s = {.b = b, .dice = dice};
+static inline void random_step(struct builder *b, struct dice *dice, uint32_t n_forward,
+                               bool sums_in_place) {
+    struct random_step s = {.b = b, .dice = dice, .sums_in_place = sums_in_place};
     for (uint32_t v = 0; v < max_values; v++)
         s.gradient[v] = PLAN_NONE;
     builder_start(b);
@@ -212,71 +224,140 @@ static inline void random_problem(struct builder *b, struct dice *dice, uint32_t
                                             .n_updates = 1});
 }
 
+/* Another implementation of an op: other seconds and scratch; some of the primary's inputs, or one
+ * more of the first n_values that is there. */
+static inline void random_alternative(struct builder *b, struct dice *dice, uint32_t primary,
+                                      uint32_t n_values) {
+    const struct plan_op op = b->ops[primary];
+    struct op_spec spec = {.seconds = random_seconds(dice)};
+    for (uint32_t i = 0; i < op.inputs.n; i++)
+        if (dice_chance(dice, 0.8))
+            spec.inputs[spec.n_inputs++] = b->ids[op.inputs.first + i];
+    if (dice_chance(dice, 0.5)) {
+        uint32_t value = dice_roll(dice, n_values);
+        const struct plan_value *v = &b->values[value];
+        if (v->input || (v->producer != PLAN_NONE && v->producer < primary))
+            if (!op.update_part || v->persistent)
+                add_once(spec.inputs, &spec.n_inputs, value);
+    }
+    for (uint32_t i = 0; i < op.outputs.n; i++)
+        spec.outputs[spec.n_outputs++] = b->ids[op.outputs.first + i];
+    for (uint32_t i = 0; i < op.updates.n; i++)
+        spec.updates[spec.n_updates++] = b->ids[op.updates.first + i];
+    random_overwrites(&(struct random_step){.b = b, .dice = dice}, &spec);
+    if (dice_chance(dice, 0.3))
+        spec.outputs[spec.n_outputs++] = builder_output(b, random_bytes(dice));
+    builder_alternative(b, primary, &spec);
+}
+
+static inline void random_alternatives(struct builder *b, struct dice *dice) {
+    uint32_t n_values = b->problem.n_values; /* the scratch of alternatives is their own */
+    for (uint32_t primary = 0; primary < b->problem.n_ops; primary++)
+        for (int n = 0; n < 2 && dice_chance(dice, 0.2); n++)
+            random_alternative(b, dice, primary, n_values);
+}
+
+/* What networks give today: one implementation of each op, and updates of persistent values alone.
+ */
+static inline void random_problem(struct builder *b, struct dice *dice, uint32_t n_forward) {
+    random_step(b, dice, n_forward, false);
+}
+
+/* All that problem.h knows. */
+static inline void random_problem_of_all_kinds(struct builder *b, struct dice *dice,
+                                               uint32_t n_forward) {
+    random_step(b, dice, n_forward, true);
+    random_alternatives(b, dice);
+}
+
 /* ---- schedules ---------------------------------------------------------------------------- */
 
-/* What orders allow, op by op (row before column in base order). */
+/* What orders allow, for a primary and an op or alternative. */
 struct order_rules {
-    bool precedes[max_ops][max_ops]; /* the first run of the row before that of the column */
-    bool spoils[max_ops][max_ops];   /* behind the column the row may not run again */
+    /* The first run of the row, a primary, comes before any of the column, which stands behind. */
+    bool precedes[max_ops][max_ops];
+    /* Behind the column, a primary, the row, which stands before it, may not run any more. */
+    bool spoils[max_ops][max_ops];
 };
 
-static inline bool spans_meet(const struct builder *b, struct plan_span x, struct plan_span y) {
+static inline bool spans_meet(const struct plan_problem *p, struct plan_span x,
+                              struct plan_span y) {
     for (uint32_t i = 0; i < x.n; i++)
         for (uint32_t j = 0; j < y.n; j++)
-            if (b->ids[x.first + i] == b->ids[y.first + j])
+            if (p->ids[x.first + i] == p->ids[y.first + j])
                 return true;
     return false;
 }
 
-static inline void order_rules_of(const struct builder *b, struct order_rules *rules) {
-    for (uint32_t e = 0; e < b->problem.n_ops; e++)
-        for (uint32_t l = e + 1; l < b->problem.n_ops; l++) {
-            const struct plan_op *x = &b->ops[e], *y = &b->ops[l];
-            rules->spoils[e][l] = spans_meet(b, x->inputs, y->updates) ||
-                                  spans_meet(b, x->outputs, y->updates) ||
-                                  x->update_part < y->update_part;
-            rules->precedes[e][l] =
-                spans_meet(b, x->inputs, y->updates) || spans_meet(b, x->updates, y->inputs) ||
-                spans_meet(b, x->updates, y->updates) || spans_meet(b, x->outputs, y->inputs) ||
-                spans_meet(b, x->outputs, y->updates) || x->update_part < y->update_part;
+/* Does x read what y changes in place? Making a value that lies in the arena starts another life.
+ */
+static inline bool loses_to(const struct plan_problem *p, const struct plan_op *x,
+                            const struct plan_op *y) {
+    if (spans_meet(p, x->inputs, y->updates) || spans_meet(p, x->outputs, y->updates))
+        return true;
+    for (uint32_t i = 0; i < y->outputs.n; i++)
+        if (p->values[p->ids[y->outputs.first + i]].persistent &&
+            spans_meet(p, x->inputs, (struct plan_span){y->outputs.first + i, 1}))
+            return true;
+    return false;
+}
+
+static inline void order_rules_of_problem(const struct plan_problem *p, struct order_rules *rules) {
+    for (uint32_t e = 0; e < p->n_ops + p->n_alternatives; e++)
+        for (uint32_t l = 0; l < p->n_ops + p->n_alternatives; l++) {
+            const struct plan_op *x = &p->ops[e], *y = &p->ops[l];
+            if (plan_primary(p, e) >= plan_primary(p, l))
+                continue;
+            rules->spoils[e][l] = loses_to(p, x, y) || x->update_part < y->update_part;
+            rules->precedes[e][l] = rules->spoils[e][l] || spans_meet(p, x->updates, y->inputs) ||
+                                    spans_meet(p, x->updates, y->updates) ||
+                                    spans_meet(p, x->outputs, y->inputs);
         }
 }
 
-static inline bool may_run(const struct builder *b, const struct order_rules *rules,
+static inline void order_rules_of(const struct builder *b, struct order_rules *rules) {
+    order_rules_of_problem(&b->problem, rules);
+}
+
+/* May this op or alternative run, by what primaries have run so often? An op that has not run yet
+ * can always run as its primary once those before it have. */
+static inline bool may_run(const struct plan_problem *p, const struct order_rules *rules,
                            const uint32_t *runs, uint32_t op) {
-    if (runs[op] && plan_op_once(&b->ops[op]))
+    uint32_t primary = plan_primary(p, op);
+    if (runs[primary] && plan_op_once(&p->ops[primary]))
         return false;
-    for (uint32_t earlier = 0; earlier < op; earlier++)
+    for (uint32_t earlier = 0; earlier < primary; earlier++)
         if (!runs[earlier] && rules->precedes[earlier][op])
             return false;
-    for (uint32_t later = op + 1; later < b->problem.n_ops; later++)
+    for (uint32_t later = primary + 1; later < p->n_ops; later++)
         if (runs[later] && rules->spoils[op][later])
             return false;
     return true;
 }
 
-/* A valid schedule: the base order or, with `reorder`, any that data and hazards allow; about
- * `recomputes` forward executions more than needed, anywhere. */
+/* A valid schedule: the base order or, with `reorder`, any that data and hazards allow, with
+ * alternatives anywhere; about `recomputes` forward executions more than needed. */
 static inline void random_schedule(const struct builder *b, const struct order_rules *rules,
                                    struct dice *dice, bool reorder, double recomputes,
                                    struct plan_schedule *schedule) {
-    uint32_t runs[max_ops] = {0}, n_left = b->problem.n_ops;
+    const struct plan_problem *p = &b->problem;
+    uint32_t runs[max_ops] = {0}, n_left = p->n_ops;
     schedule->n = 0;
     while (n_left) {
         uint32_t fresh[max_ops] = {0}, again[max_ops] = {0}, n_fresh = 0, n_again = 0;
-        for (uint32_t op = 0; op < b->problem.n_ops; op++) {
-            if (!may_run(b, rules, runs, op))
+        for (uint32_t op = 0; op < p->n_ops + p->n_alternatives; op++) {
+            if (!may_run(p, rules, runs, op))
                 continue;
-            if (runs[op])
+            if (runs[plan_primary(p, op)])
                 again[n_again++] = op;
             else
                 fresh[n_fresh++] = op;
         }
         assert_int_not_equal(n_fresh, 0);
         uint32_t next = fresh[reorder ? dice_roll(dice, n_fresh) : 0];
-        if (n_again && dice_chance(dice, recomputes / (recomputes + b->problem.n_ops)))
+        if (n_again && dice_chance(dice, recomputes / (recomputes + p->n_ops)))
             next = again[dice_roll(dice, n_again)];
-        n_left -= runs[next]++ == 0;
+        n_left -= runs[plan_primary(p, next)]++ == 0;
         push_op(schedule, next);
     }
 }

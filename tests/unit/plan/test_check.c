@@ -159,6 +159,81 @@ static void UpdatesOfOneValueKeepTheirOrder(void **state) {
     assert_refused("hazard");
 }
 
+/* As dw is read in the update, so is dy, of the step before. */
+static void NoLifeCrossesTheSeam(void **state) {
+    (void)state;
+    good_plan();
+    struct plan_op *sgd = &b.ops[op_named(&b, "sgd")];
+    uint32_t ids[] = {value_named(&b, "dw"), value_named(&b, "dy")};
+    sgd->inputs = builder_span(&b, ids, 2);
+    lives.at[DY].last_step = 6;
+    assert_refused("seam");
+    sgd->update_part = false;
+    assert_accepted();
+}
+
+/* dz is a sum in the arena: the loss's gradient, and one more. */
+static void SumsInTheArenaKeepTheirOrder(void **state) {
+    (void)state;
+    builder_read(&b, "input x 64\n"
+                     "forward 1 zero : x -> s 64\n"
+                     "backward 1 a : x -> updates s\n"
+                     "backward 1 b : x -> updates s\n"
+                     "backward 1 end : s -> r 64\n");
+    lives = (struct plan_lives){.at = life_array, .n = 3, .capacity = 32};
+    lives.at[0] = (struct plan_life){0, 0, 2, PLAN_NONE, 0, 64};
+    lives.at[1] = (struct plan_life){1, 0, 3, PLAN_NONE, 64, 64};
+    lives.at[2] = (struct plan_life){2, 3, 3, PLAN_NONE, 0, 64};
+    claim = (struct plan_claim){
+        .peak_bytes = 128, .arena_bytes = 128, .alignment_bytes = 64, .seconds = 4};
+    set_schedule(NULL);
+    assert_accepted();
+    static const char *const broken[] = {"zero b a end", "zero a end b", "zero a b zero end"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        set_schedule(broken[i]);
+        claim.seconds = (double)schedule.n;
+        assert_refused("hazard");
+    }
+    set_schedule("a zero b end");
+    claim.seconds = 4;
+    assert_refused("liveness");
+}
+
+static void AnAlternativeStandsInForItsOp(void **state) {
+    (void)state;
+    builder_read(&b, "input x 64\npersistent w\n"
+                     "forward 1 f : x -> y 256 mask 64\n"
+                     "backward 1 g : mask -> d 64\n"
+                     "update 1 sgd : x -> updates w\n"
+                     "instead g 3 h : y w -> d scratch 512 over y d\n");
+    lives = (struct plan_lives){.at = life_array, .n = 5, .capacity = 32};
+    lives.at[0] = (struct plan_life){value_named(&b, "x"), 0, 2, PLAN_NONE, 0, 64};
+    lives.at[1] = (struct plan_life){value_named(&b, "y"), 0, 1, PLAN_NONE, 64, 256};
+    lives.at[2] = (struct plan_life){value_named(&b, "mask"), 0, 0, PLAN_NONE, 320, 64};
+    lives.at[3] = (struct plan_life){value_named(&b, "d"), 1, 1, 1, 64, 64};
+    lives.at[4] = (struct plan_life){value_named(&b, "scratch"), 1, 1, PLAN_NONE, 320, 512};
+    claim = (struct plan_claim){
+        .peak_bytes = 832, .arena_bytes = 832, .alignment_bytes = 64, .seconds = 5};
+    set_schedule("f h sgd");
+    assert_accepted();
+    set_schedule("f g sgd");
+    assert_refused("seconds");
+    claim.seconds = 3;
+    assert_refused("life");
+    static const char *const broken[][2] = {
+        {"f h g sgd", "once"}, {"f sgd", "once"}, {"f sgd h", "hazard"}, {"h f sgd", "liveness"}};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        set_schedule(broken[i][0]);
+        claim.seconds = 0;
+        for (size_t s = 0; s < schedule.n; s++)
+            claim.seconds += b.ops[schedule.ops[s]].seconds;
+        assert_refused(broken[i][1]);
+    }
+    set_schedule("f h sgd");
+    schedule.ops[1] = 4; /* three ops, one alternative */
+    assert_refused("once");
+}
+
 static void WhatIsWrittenWholeIsReadBehindItAndMayBeWrittenAgain(void **state) {
     (void)state;
     builder_read(&b, "persistent loss\npersistent log\n"
@@ -244,6 +319,12 @@ static void LivesStandByFirstStep(void **state) {
     lives.at[P] = lives.at[DZ];
     lives.at[DZ] = p;
     lives.at[DY].in_place_of = P;
+    assert_refused("life");
+    good_plan();
+    struct plan_life x = lives.at[X]; /* inputs come first */
+    lives.at[X] = lives.at[Y];
+    lives.at[Y] = x;
+    lives.at[Z].in_place_of = X;
     assert_refused("life");
 }
 
@@ -406,6 +487,9 @@ int main(void) {
         cmocka_unit_test(WhatIsReadWasMade),
         cmocka_unit_test(ReadersKeepTheirSideOfAnUpdate),
         cmocka_unit_test(UpdatesOfOneValueKeepTheirOrder),
+        cmocka_unit_test(NoLifeCrossesTheSeam),
+        cmocka_unit_test(SumsInTheArenaKeepTheirOrder),
+        cmocka_unit_test(AnAlternativeStandsInForItsOp),
         cmocka_unit_test(WhatIsWrittenWholeIsReadBehindItAndMayBeWrittenAgain),
         cmocka_unit_test(LivesAreAsLongAsTheirReads),
         cmocka_unit_test(LivesStartWhereTheirValueIsMade),

@@ -225,6 +225,172 @@ static void BreakingARuleIsRefused(void **state) {
     }
 }
 
+/* The schedules in `good` replay, those in `broken` do not. */
+static void assert_judged(const char *problem, const char *const *good, const char *const *broken) {
+    for (; *good; good++)
+        assert_no_error(replay(problem, *good));
+    for (; *broken; broken++) {
+        neap_error *error = replay(problem, *broken);
+        if (!error)
+            print_error("accepted: %s\n", *broken);
+        assert_error(error, NEAP_ERROR_INTERNAL, "");
+    }
+}
+
+static void AnyOrderThatDataAndHazardsAllow(void **state) {
+    (void)state;
+    assert_judged("input x 64\npersistent w\n"
+                  "forward 1 a : x w -> p 64\n"
+                  "forward 1 b : x -> q 64\n"
+                  "backward 1 c : p -> d 64\n"
+                  "update 1 sgd : d -> updates w\n"
+                  "backward 1 e : q -> f 64\n",
+                  (const char *const[]){"b e a c sgd", "a c sgd b e", "b a c e sgd", NULL},
+                  (const char *const[]){"b e a sgd c", "c a sgd b e", "a c sgd a b e", NULL});
+}
+
+/* What a step stores outside the arena is read as in the base order too. */
+static void StoredGradientsAreReadBehindTheirProducer(void **state) {
+    (void)state;
+    assert_judged("input x 64\npersistent dw\npersistent norm\npersistent log\n"
+                  "forward 1 old : dw -> updates log effect\n"
+                  "backward 1 g : x -> dw\n"
+                  "backward 1 n : dw -> norm\n"
+                  "update 1 scale : norm -> updates dw\n"
+                  "update 1 clear : -> updates dw\n",
+                  (const char *const[]){NULL, NULL},
+                  (const char *const[]){"g old n scale clear", "old n g scale clear",
+                                        "old g scale n clear", "old g n clear scale", NULL});
+}
+
+static void WhatIsWrittenWholeIsNotWrittenAgainBehindAnUpdate(void **state) {
+    (void)state;
+    assert_judged("persistent loss\npersistent log\n"
+                  "forward 1 f : -> loss\n"
+                  "backward 1 g : loss -> updates log\n"
+                  "backward 1 h : -> updates loss\n",
+                  (const char *const[]){"f g h", "f g f h", "f f g h", NULL},
+                  (const char *const[]){"f g h f", "g f f h", "f h g", NULL});
+}
+
+/* Contributions to one sum in the arena. */
+static const char sum[] = "input x 64\n"
+                          "forward 1 zero : x -> s 64\n"
+                          "forward 1 peek : s -> p 64\n"
+                          "backward 1 a : x -> updates s\n"
+                          "backward 1 between : s -> q 64\n"
+                          "backward 1 b : x -> updates s\n"
+                          "backward 1 end : s -> r 64\n";
+
+static void SumsKeepTheirOrderAndTheirReaders(void **state) {
+    (void)state;
+    assert_judged(
+        sum,
+        (const char *const[]){"zero peek a between b end", "zero zero peek a between b end",
+                              "zero peek zero a between b end", NULL},
+        (const char *const[]){"zero peek b between a end", "zero a peek between b end",
+                              "zero peek a b between end", "zero peek a between end b",
+                              "zero peek a zero between b end", "zero peek a between b zero end",
+                              "zero peek a a between b end", "peek zero a between b end", NULL});
+}
+
+static void AnUpdateKeepsItsValueAlive(void **state) {
+    (void)state;
+    assert_no_error(replay(sum, "zero peek a between b end"));
+    assert_life("s", 0, 0, 5, "");
+    assert_int_equal(measure.peak_bytes, 3 * 64);
+}
+
+/* Of a value nobody reads any more the producer may run again, for what else it makes. */
+static void ASumIsNotMissedWhereNobodyReadsIt(void **state) {
+    (void)state;
+    assert_no_error(replay("input x 64\n"
+                           "forward 1 f : x -> s 64 t 64\n"
+                           "backward 1 a : x -> updates s\n"
+                           "backward 1 b : t -> d 64\n",
+                           "f a f b"));
+    assert_life("s", 0, 0, 1, "");
+    assert_life("s", 1, 2, 2, "");
+}
+
+/* Without a part of its own the update may read what lies in the arena. */
+static void NoLifeCrossesTheSeam(void **state) {
+    (void)state;
+    static const char crossing[] = "input x 64\npersistent w\npersistent dw\n"
+                                   "backward 1 g : x -> d 64 updates dw\n"
+                                   "update 1 sgd : d dw -> updates w last\n";
+    static const char input[] = "input x 64\npersistent w\npersistent dw\n"
+                                "backward 1 g : x -> updates dw\n"
+                                "update 1 sgd : x dw -> updates w last\n";
+    static const char inside[] = "input x 64\npersistent w\npersistent dw\n"
+                                 "backward 1 g : x -> updates dw\n"
+                                 "update 1 norm : dw -> n 64 last\n"
+                                 "update 1 sgd : n dw -> updates w last\n";
+    assert_error(replay(input, NULL), NEAP_ERROR_INTERNAL, "of a micro-batch");
+    assert_no_error(replay(inside, NULL));
+    assert_error(replay(crossing, NULL), NEAP_ERROR_INTERNAL, "of a micro-batch");
+    b.ops[1].update_part = false;
+    assert_no_error(plan_replay(&b.problem, &schedule, &measure, &lives));
+}
+
+static const char choice[] = "input x 64\n"
+                             "forward 2 f : x -> y 256 mask 64\n"
+                             "backward 1 g : mask -> d 64\n"
+                             "instead g 3 h : y -> d scratch 512 over y d\n"
+                             "instead f 1 fast : x -> y mask scratch2 1024\n";
+
+static void AnAlternativeCountsAsItsOp(void **state) {
+    (void)state;
+    assert_judged(choice,
+                  (const char *const[]){"f g", "f h", "fast g", "f fast h", "fast f g", NULL},
+                  (const char *const[]){"f", "f g h", "f h g", "f h h", "h f", "fast", NULL});
+    assert_no_error(replay(choice, "fast f h"));
+    assert_int_equal(measure.recomputed, 1);
+    assert_true(measure.seconds == 1 + 2 + 3);
+}
+
+static void AnAlternativeHasItsOwnInputsScratchAndRights(void **state) {
+    (void)state;
+    assert_no_error(replay(choice, "f g"));
+    assert_int_equal(measure.peak_bytes, 64 + 256 + 64); /* y dies, as nobody reads it */
+    assert_life("y", 0, 0, 0, "");
+    assert_life("mask", 0, 0, 1, "");
+    assert_no_error(replay(choice, "f h"));
+    assert_life("mask", 0, 0, 0, "");
+    assert_life("y", 0, 0, 1, "");
+    assert_life("d", 0, 1, 1, "y");
+    assert_life("scratch", 0, 1, 1, "");
+    assert_int_equal(measure.peak_bytes, 256 + 512);
+    assert_no_error(replay(choice, "fast g"));
+    assert_int_equal(measure.peak_bytes, 64 + 256 + 64 + 1024);
+}
+
+/* It stands where its primary does: h reads w as it was before sgd. */
+static void AnAlternativeHasItsPrimarysPlace(void **state) {
+    (void)state;
+    assert_judged("input x 64\npersistent w\n"
+                  "backward 1 g : x -> d 64\n"
+                  "update 1 sgd : x -> updates w\n"
+                  "instead g 1 h : x w -> d\n",
+                  (const char *const[]){"g sgd", "sgd g", "h sgd", NULL},
+                  (const char *const[]){"sgd h", NULL});
+}
+
+static void ANumberThatIsNoOpIsRefused(void **state) {
+    (void)state;
+    assert_no_error(replay(choice, "f g"));
+    schedule.ops[1] = 4; /* two ops, two alternatives */
+    assert_error(plan_replay(&b.problem, &schedule, &measure, &lives), NEAP_ERROR_INTERNAL,
+                 "there is no op 4");
+}
+
+static void AnEmptyScheduleOfNothingIsFree(void **state) {
+    (void)state;
+    assert_no_error(replay("input x 64\n", NULL));
+    assert_int_equal(measure.peak_bytes, 0);
+    assert_int_equal(lives.n, 1);
+}
+
 static void LivesAreOptional(void **state) {
     (void)state;
     assert_no_error(replay(chain, NULL));
@@ -250,6 +416,18 @@ int main(void) {
         cmocka_unit_test(AnInputMayBeOverwrittenToo),
         cmocka_unit_test(InPlaceGoesToTheFirstPairInOrder),
         cmocka_unit_test(BreakingARuleIsRefused),
+        cmocka_unit_test(AnyOrderThatDataAndHazardsAllow),
+        cmocka_unit_test(StoredGradientsAreReadBehindTheirProducer),
+        cmocka_unit_test(WhatIsWrittenWholeIsNotWrittenAgainBehindAnUpdate),
+        cmocka_unit_test(SumsKeepTheirOrderAndTheirReaders),
+        cmocka_unit_test(AnUpdateKeepsItsValueAlive),
+        cmocka_unit_test(ASumIsNotMissedWhereNobodyReadsIt),
+        cmocka_unit_test(NoLifeCrossesTheSeam),
+        cmocka_unit_test(AnAlternativeCountsAsItsOp),
+        cmocka_unit_test(AnAlternativeHasItsOwnInputsScratchAndRights),
+        cmocka_unit_test(AnAlternativeHasItsPrimarysPlace),
+        cmocka_unit_test(ANumberThatIsNoOpIsRefused),
+        cmocka_unit_test(AnEmptyScheduleOfNothingIsFree),
         cmocka_unit_test(LivesAreOptional),
     };
     return cmocka_run_group_tests(tests, NULL, release);
