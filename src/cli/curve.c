@@ -27,9 +27,12 @@ void curve_json(struct emit *out, const struct neap_curve_report *report) {
     emit_real(out, "curve_seconds", report->solver_seconds);
 }
 
-/* "12.3 MiB", or whole bytes where that would say little. */
+/* "12.3 MiB" also where GiB would hide what neighbours differ by; whole bytes of what is small. */
 static struct text size_text(int64_t bytes) {
-    return bytes < 1 << 20 ? count_text(bytes) : bytes_text(bytes);
+    struct text text = count_text(bytes);
+    if (bytes >= 1 << 20)
+        snprintf(text.s, sizeof text.s, "%.1f MiB", (double)bytes / (1 << 20));
+    return text;
 }
 
 static void print_point(FILE *file, const struct neap_curve_report *report,

@@ -60,7 +60,7 @@ static bool is_a(const struct look *look, const struct neap_curve_point *point) 
 /* Percent are never so many that strategies become a line on the ground: a plan far above them is
  * left to the table. */
 static double highest(const struct neap_curve_report *c) {
-    double most = 0, top = 0.02;
+    double most = 0, top = 0.15;
     for (size_t i = 0; i < c->n_strategies; i++)
         top = fmax(top, c->strategies[i].overhead);
     for (size_t i = 0; i < c->n_points; i++)

@@ -7,7 +7,7 @@
 #include "plan/curve.h"
 #include "unit/plan/random_problem.h"
 
-enum { n_problems = 16, n_budgets = 12 };
+enum { n_problems = 8, n_budgets = 10 };
 
 static const struct plan_request arena_request = {.alignment_bytes = 64, .moves = 2000};
 
