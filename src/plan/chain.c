@@ -4,17 +4,18 @@
  *
  * A block is a stretch of the forward (chain_cuts.c) with the backward ops that belong to it
  * (chain_levels.c). Its entry is what it and later blocks need of earlier ones, its exit what later
- * ones need of it (chain_blocks.c). Options are what a block may keep for its backward
- * (chain_options.c). The dynamic program (chain_table.c) is that of Beaumont, Eyraud-Dubois,
- * Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", with several options
- * to a block, entries of several tensors, and exits that are read before they go.
+ * ones need of it (chain_blocks.c). Several blocks in a row may run as one group; options are what
+ * a group may keep for its backward (chain_options.c). The dynamic program (chain_table.c) is that
+ * of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous
+ * chains", with groups and options, entries of several tensors, and exits that are read before they
+ * go.
  *
  * The table has slightly more room than the budget, since it rounds bytes up: of its schedules the
  * fastest is taken that is within the budget when replayed. Where none is, the smallest peak. The
  * step is seen as several chains, and the best schedule of all is the answer.
  *
- * On a chain of equal tensors, one op to a block, the answer is optimal. It is not elsewhere: what
- * is kept at a cut is kept whole, until the backward of the block behind it. */
+ * On a chain of equal tensors, and no more ops than blocks, the answer is optimal. It need not be
+ * elsewhere: what is kept at a block's entry is kept whole, until the backward of that block. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -145,19 +146,30 @@ static neap_error *search_views(struct search *search, struct chain *chains, int
     return error;
 }
 
+static neap_error *write_base_order(const struct plan_problem *problem,
+                                    struct plan_schedule *schedule) {
+    schedule->n = 0;
+    for (uint32_t o = 0; o < problem->n_ops; o++)
+        TRY(plan_schedule_push(schedule, o));
+    return NULL;
+}
+
+/* Never worse than the base order, which keeps everything. */
 neap_error *plan_seed_chain(const struct plan_problem *problem, int64_t budget_bytes,
                             struct plan_schedule *schedule) {
     struct search search = {.problem = problem, .budget_bytes = budget_bytes, .best = schedule};
     struct chain chains[N_VIEWS];
     struct plan_measure all;
-    schedule->n = 0;
-    for (uint32_t o = 0; o < problem->n_ops; o++)
-        TRY(plan_schedule_push(schedule, o));
-    TRY(plan_replay(problem, schedule, &all, NULL));
-    schedule->n = 0;
     for (int i = 0; i < N_VIEWS; i++)
         chains[i] = (struct chain){.problem = problem};
-    neap_error *error = search_views(&search, chains, all.peak_bytes);
+    schedule->n = 0;
+    neap_error *error = write_base_order(problem, &search.tried);
+    if (!error)
+        error = plan_replay(problem, &search.tried, &all, NULL);
+    if (!error)
+        error = search_views(&search, chains, all.peak_bytes);
+    if (!error && schedule->n > 0 && better(&search, &all))
+        error = write_base_order(problem, schedule);
     for (int i = 0; i < N_VIEWS; i++)
         pool_free(&chains[i].pool);
     plan_schedule_free(&search.tried);

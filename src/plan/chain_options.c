@@ -16,7 +16,7 @@
 enum {
     MOST_STEPS = 16, /* options of a group, besides that of keeping nothing */
     MOST_GROUP_SIZES = 24,
-    MOST_ORDER_WORK = 4 << 20 /* keepable values × ops, over all groups */
+    MOST_ORDER_WORK = 1 << 20 /* keepable values × ops, over all groups */
 };
 
 /* ---- the order of what can be kept ---------------------------------------------------------- */

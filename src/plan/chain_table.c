@@ -3,8 +3,10 @@
  * cost(s, t, m) is the fewest seconds of forward ops run again from the moment that the entry of
  * block s is there, to that when the backward of blocks t … s is through, in m bytes besides that
  * entry. It is the least of
- *   turn     where s = t: run the block, keeping one of its options, then its backward;
- *   keep     run s with an option, then (s + 1, t) in what that leaves, then the backward of s;
+ *   turn     run the group s … t, keeping one of its options, then its backward; or its backward
+ *            alone, making what it lacks as it goes;
+ *   keep     run a group s … k with an option, then (k + 1, t) in what that leaves, then the
+ *            group's backward;
  *   split    run s … e - 1 keeping nothing but the entry of e, then (e, t) beside that, then
  *            (s, e - 1) in all of m.
  * When (e, t) is through, the entry of e is still in memory: the backward of e - 1 may read what
@@ -12,7 +14,8 @@
  * first ones, which cost nothing extra; elsewhere they are further ones.
  *
  * Bytes are counted in slots: exactly where all are multiples of a large enough one, otherwise kept
- * bytes are rounded up. O(blocks³ × slots / 6) additions; blocks² × slots costs. */
+ * bytes are rounded up. O(slots × (blocks³ + blocks² × options of groups)) additions, for
+ * slots × blocks² costs. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,8 +23,8 @@
 
 enum {
     MOST_SLOTS = 2000,
-    FEWEST_SLOTS = 300,
-    MOST_ADDITIONS = 400 << 20,
+    FEWEST_SLOTS = 400,
+    MOST_ADDITIONS = 256 << 20,
     MOST_COSTS = 16 << 20 /* in the table */
 };
 
@@ -277,19 +280,34 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-/* Slots for capacity_bytes: of all bytes' common divisor, or a multiple where those are too many.
- */
-static void choose_slots(struct chain_table *table, int64_t capacity_bytes) {
-    const struct plan_problem *p = table->chain->problem;
-    double n = table->n_blocks, cells = n * (n + 1), additions = cells * (n + 2) / 3;
-    double most = fmin(MOST_SLOTS, fmin(MOST_COSTS / cells, MOST_ADDITIONS / additions));
-    int64_t divisor = 0, most_slots = most < FEWEST_SLOTS ? FEWEST_SLOTS : (int64_t)most;
+static int64_t divisor_of_bytes(const struct plan_problem *p) {
+    int64_t divisor = 0;
     for (uint32_t v = 0; v < p->n_values; v++)
         if (!p->values[v].persistent)
             divisor = common_divisor(p->values[v].bytes, divisor);
-    divisor = larger(divisor, 1);
-    table->slot_bytes =
-        divisor * larger((capacity_bytes / divisor + most_slots - 1) / most_slots, 1);
+    return larger(divisor, 1);
+}
+
+/* About how many ways there are to do all stretches. */
+static double count_ways(const struct chain *chain) {
+    double n = chain->n_blocks, ways = n * (n + 1) * (n + 2) / 3;
+    for (uint32_t s = 0; s < chain->n_blocks; s++)
+        for (uint32_t i = 0; i < chain->blocks[s].n_groups; i++) {
+            const struct chain_group *group = &chain->blocks[s].groups[i];
+            ways += 2.0 * group->n_options * (chain->n_blocks - group->last);
+        }
+    return ways;
+}
+
+/* Slots for capacity_bytes: of all bytes' common divisor, or a multiple where those are too many.
+ */
+static void choose_slots(struct chain_table *table, int64_t capacity_bytes) {
+    double n = table->n_blocks;
+    double most = fmin(MOST_COSTS / (n * (n + 1)), MOST_ADDITIONS / count_ways(table->chain));
+    int64_t most_slots = (int64_t)fmax(FEWEST_SLOTS, fmin(MOST_SLOTS, most));
+    int64_t divisor = divisor_of_bytes(table->chain->problem);
+    int64_t units = (capacity_bytes / divisor + most_slots - 1) / most_slots;
+    table->slot_bytes = divisor * larger(units, 1);
     table->n_slots = (size_t)(capacity_bytes / table->slot_bytes);
 }
 

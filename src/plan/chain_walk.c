@@ -3,7 +3,7 @@
  *
  * A forward run makes what is asked of it, out of the group's entry: the first with all ops,
  * another with those it takes. A backward makes what it lacks just before its first use and keeps
- * it to its last; but before weights change it makes all that it will still need of them. */
+ * it to its last; but before an update that would spoil a recompute, it makes all that it lacks. */
 #include <stdlib.h>
 
 #include "plan/chain.h"
