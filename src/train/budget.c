@@ -14,19 +14,19 @@ int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *
     return p->weights + p->gradients + p->optimizer + p->buffers + s->host_bytes;
 }
 
-/* The bytes that the arena may take, and of both limits the one that binds, for the report. */
-static int64_t arena_budget(struct neap_plan *s) {
+/* Of both limits the one that binds is the report's. */
+int64_t session_arena_budget(struct neap_plan *s) {
     const struct neap_size *arena = &s->options.arena, *memory = &s->options.memory;
     int64_t outside = session_outside_arena(s, s->step), budget = INT64_MAX;
     if (arena->kind == NEAP_SIZE_BYTES)
         budget = arena->bytes;
     else if (arena->kind == NEAP_SIZE_PERCENT)
         budget = (int64_t)(arena->percent * (double)s->store_all.arena_bytes / 100);
-    int64_t total = neap_available_bytes() - HEADROOM_BYTES;
+    int64_t total = s->available_bytes - HEADROOM_BYTES;
     if (memory->kind == NEAP_SIZE_BYTES)
         total = memory->bytes;
     else if (memory->kind == NEAP_SIZE_PERCENT)
-        total = (int64_t)(memory->percent * (double)neap_available_bytes() / 100);
+        total = (int64_t)(memory->percent * (double)s->available_bytes / 100);
     bool memory_counts = memory->kind != NEAP_SIZE_UNSET || arena->kind == NEAP_SIZE_UNSET;
     bool least = memory->kind == NEAP_SIZE_MIN;
     s->report.budget_is_arena =
@@ -60,18 +60,24 @@ static neap_error *find_wrapped(const struct compiled *c, const char *patterns, 
     return error;
 }
 
-neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
-                          int64_t budget_bytes, struct plan_result *out) {
+neap_error *session_solve_within(const struct compiled *c, const struct neap_options *o,
+                                 int64_t budget_bytes, uint64_t moves, struct plan_result *out) {
     bool *wrapped = NULL;
     if (o->recompute_layers)
         TRY(find_wrapped(c, o->recompute_layers, &wrapped));
     const struct plan_request request = {.strategy = o->recompute,
                                          .wrapped = wrapped,
                                          .budget_bytes = budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES};
+                                         .alignment_bytes = ALIGNMENT_BYTES,
+                                         .moves = moves};
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(wrapped);
     return error;
+}
+
+neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
+                          int64_t budget_bytes, struct plan_result *out) {
+    return session_solve_within(c, o, budget_bytes, 0, out);
 }
 
 static neap_error *solve_store_all(const struct compiled *c, struct plan_result *out) {
@@ -128,7 +134,7 @@ static neap_error *find_bound(struct neap_plan *s) {
 neap_error *session_plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
     TRY(solve_store_all(s->whole, &s->store_all));
-    s->arena_budget_bytes = arena_budget(s);
+    s->arena_budget_bytes = session_arena_budget(s);
     if (!least)
         TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
     TRY(find_smallest(s));

@@ -33,8 +33,7 @@ static struct neap_totals totals_of(const struct neap_plan *s, const struct comp
     };
 }
 
-/* Of a step in which every op runs once in each micro-batch. */
-static double once_seconds(const struct compiled *c, int64_t n_micro) {
+double report_once_seconds(const struct compiled *c, int64_t n_micro) {
     double seconds = 0;
     for (uint32_t o = 0; o < c->problem.n_ops; o++)
         seconds +=
@@ -104,7 +103,7 @@ neap_error *session_report(struct neap_plan *s) {
     int64_t bound = r->budget_is_arena ? r->plan.arena_bytes : r->plan.peak_bytes;
     r->fits = s->plan.fits && bound <= r->budget_bytes;
     r->recomputed_ops = s->plan.measure.recomputed;
-    double once = once_seconds(s->step, r->micro_batches);
+    double once = report_once_seconds(s->step, r->micro_batches);
     r->recompute_seconds = r->recomputed_ops ? r->plan.step_seconds - once : 0;
     r->overhead = r->plan.step_seconds / r->store_all.step_seconds - 1;
     r->overhead_lower_bound =
