@@ -33,7 +33,7 @@ largest lenet5 -m 6M --grad-accum-steps 2
 largest lenet5 -m 2M --micro-batch 8
 largest lenet5 -m 2M --micro-batch auto
 largest resnet20 -m 40M
-largest resnet20 -m 40M --recompute none
+largest lenet5 -m 6M --recompute none
 
 # --max-batch: beside the plan of another batch, and in its error.
 neap plan mlp -m 7M -b max --json
