@@ -87,7 +87,10 @@ args = json.load(open("run/args.json"))
 assert banner["batch"] == args["batch"] == banner["max_batch"]["batch"], args
 unit = banner["budget_unit"].split("_")[0]
 measured, planned = (done[f"{unit}_{how}_bytes"] for how in ("measured", "planned"))
-assert measured == planned <= banner["budget_bytes"], done'
+assert measured == planned <= banner["budget_bytes"], done
+# The data, and two batches of each of two loaders: as fp32 with labels.
+queue = 2 * (args["batch"] + min(args["batch"], 64)) * 4 * (784 + 1)
+assert banner["plan"]["host_bytes"] >= (256 + 64) * 784 + queue, banner["plan"]'
 }
 for options in 'mlp -m 7M' 'lenet5 -m 6M' 'resnet20 -m 16M'; do
     # shellcheck disable=SC2086

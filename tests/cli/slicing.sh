@@ -75,15 +75,17 @@ expect 0
 [ -s err ] && failed 'a note in spite of -q'
 
 # The smallest budget is that of the best slicing, and nothing fits in less than it.
-neap plan lenet5 -b 64 -m min --micro-batch auto --json
-expect 0 'the least memory'
-cp out least.json
-for size in 64 16 1; do
-    neap plan lenet5 -b 64 -m min --micro-batch $size --json
-    expect 0
-    check '
+for model in mlp lenet5; do
+    neap plan $model -b 64 -m min --micro-batch auto --json
+    expect 0 'the least memory'
+    cp out least.json
+    for size in 64 16 1; do
+        neap plan $model -b 64 -m min --micro-batch $size --json
+        expect 0
+        check '
 import json
 assert json.load(open("least.json"))["budget_bytes"] <= json.load(open("out"))["budget_bytes"]'
+    done
 done
 neap plan lenet5 -b 64 -m 1M --micro-batch auto
 expect_error 5 'least possible is'
