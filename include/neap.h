@@ -167,6 +167,9 @@ enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
 enum neap_order { NEAP_ORDER_FREE, NEAP_ORDER_FIXED };
 enum neap_toggle { NEAP_AUTO, NEAP_OFF };
 
+#define NEAP_BATCH_MAX (-1)        /* the largest batch that fits */
+#define NEAP_MICRO_BATCH_AUTO (-1) /* the slicing that takes the least time */
+
 /* What a run is made of. Start from neap_options_default. Field names are the long option names of
  * the command line; see `neap help`. NULL strings are unset. Strings are borrowed until the call
  * that takes the options returns. */
@@ -176,10 +179,11 @@ struct neap_options {
     int64_t num_classes, img_size; /* 0: the model's own */
     double dropout;                /* < 0: the model's own */
 
-    int64_t batch;
+    int64_t batch;           /* NEAP_BATCH_MAX: found by planning */
     struct neap_size memory; /* bounds everything: weights, gradients, state, host, arena */
     struct neap_size arena;  /* bounds the arena; percent is of store-all's arena */
-    int64_t micro_batch;     /* 0: off; n: slices of n */
+    int64_t micro_batch;     /* 0: off; n: slices of n; NEAP_MICRO_BATCH_AUTO */
+    bool max_batch;          /* find the largest batch that fits, whatever `batch` is */
     int64_t grad_accum_steps;
     const char *recompute;        /* auto, none, all, sqrt, sequential:K, FILE */
     const char *recompute_layers; /* glob patterns of layer names, comma separated */
@@ -226,6 +230,24 @@ struct neap_totals {
     double step_seconds; /* of a whole batch: all micro-batches and the update */
 };
 
+/* The largest batch that fits the limits. */
+struct neap_max_batch {
+    int64_t batch, micro_batch; /* batch 0: a single sample does not fit */
+    int64_t peak_bytes, arena_bytes;
+    double overhead, seconds_per_sample;
+    bool proven; /* one sample more fits in no plan, or in no data */
+};
+
+/* Slices that would win where slicing is off. */
+struct neap_slicing {
+    int64_t micro_batch;
+    bool only_way;      /* to fit; else it is faster */
+    bool mixes_samples; /* an op such as batch norm would see the samples of a slice alone */
+    int64_t peak_bytes, arena_bytes;
+    double overhead, seconds_per_sample;
+    const char *text; /* all that in words, with the flag */
+};
+
 struct neap_plan_report {
     const char *model, *precision, *device, *optimizer, *strategy;
     int64_t batch, micro_batch, micro_batches, grad_accum_steps;
@@ -244,6 +266,9 @@ struct neap_plan_report {
     double solver_seconds;
     bool stopped;             /* the time limit cut the search for the plan short */
     const char *worst_moment; /* what is live where the plan peaks, in words */
+    const char *decision; /* how batch and slices were chosen, with the flags; NULL: as asked for */
+    const struct neap_max_batch *max_batch; /* NULL: not looked for */
+    const struct neap_slicing *slicing;     /* NULL: on already, or it would not win */
 };
 
 typedef struct neap_plan neap_plan;
@@ -430,6 +455,8 @@ NEAP_MUST_USE neap_error *neap_evaluate(const struct neap_options *options,
 struct neap_verify_report {
     bool identical;
     int64_t updates;
+    int64_t batch, micro_batch;
+    char decision[240];          /* how the slices were chosen; "": as asked for */
     double loss, loss_store_all; /* of the last update */
     int64_t losses_differing;
     int64_t gradient_tensors, gradient_values, gradients_differing;

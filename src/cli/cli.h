@@ -108,7 +108,8 @@ enum option_type {
     OPTION_CHOICE,      /* an enum, the index in choices */
     OPTION_MEMORY,      /* struct neap_size; a percentage is resolved when it is read */
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
-    OPTION_MICRO_BATCH, /* int64_t; off is 0 */
+    OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
+    OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 

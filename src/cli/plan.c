@@ -90,6 +90,12 @@ static int show(const struct settings *settings, const neap_plan *plan) {
     return code;
 }
 
+static bool is_default(const struct settings *settings, const char *name) {
+    bool negated;
+    const struct option *option = option_find(name, settings->command->bit, &negated);
+    return option_source(settings, option) == FROM_DEFAULT;
+}
+
 int command_plan(struct settings *settings) {
     const struct settings *s = settings;
     if (option_takers(s) == PROBLEM)
@@ -103,6 +109,8 @@ int command_plan(struct settings *settings) {
                                     : "--stop-after");
     struct neap_options options = s->run;
     options.output = NULL; /* the plan's file, not a run's folder */
+    if (options.max_batch && is_default(s, "batch"))
+        options.batch = NEAP_BATCH_MAX;
     int code = dump_stages(s);
     if (code || s->stop_after)
         return code;
@@ -111,10 +119,13 @@ int command_plan(struct settings *settings) {
     neap_plan *plan = NULL;
     neap_error *error = neap_plan_create(&options, &plan);
     if (plan) {
-        int64_t budget_bytes = neap_plan_get_report(plan)->budget_bytes;
+        const struct neap_plan_report *report = neap_plan_get_report(plan);
+        int64_t budget_bytes = report->budget_bytes;
         if (unbounded && !s->quiet && budget_bytes > 0)
             note("no budget given: what is available less 256 MiB (-m %lld)",
                  (long long)budget_bytes);
+        if (report->decision && !s->quiet)
+            note("%s", report->decision);
         code = show(s, plan);
     }
     neap_plan_free(plan);

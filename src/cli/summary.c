@@ -15,6 +15,33 @@ static void totals_json(struct emit *out, const struct neap_totals *totals) {
     emit_real(out, "step_seconds", totals->step_seconds);
 }
 
+static void max_batch_json(struct emit *out, const struct neap_max_batch *found) {
+    emit_open(out, "max_batch", '{');
+    emit_integer(out, "batch", found->batch);
+    emit_integer(out, "micro_batch", found->micro_batch);
+    emit_integer(out, "peak_bytes", found->peak_bytes);
+    emit_integer(out, "arena_bytes", found->arena_bytes);
+    emit_real(out, "overhead", found->overhead);
+    emit_real(out, "seconds_per_sample", found->seconds_per_sample);
+    emit_bool(out, "proven", found->proven);
+    emit_close(out, '}');
+}
+
+static void slicing_json(struct emit *out, const struct neap_slicing *slicing) {
+    char flag[48];
+    snprintf(flag, sizeof flag, "--micro-batch %lld", (long long)slicing->micro_batch);
+    emit_open(out, "slicing", '{');
+    emit_integer(out, "micro_batch", slicing->micro_batch);
+    emit_string(out, "flag", flag);
+    emit_string(out, "reason", slicing->only_way ? "fits" : "faster");
+    emit_bool(out, "mixes_samples", slicing->mixes_samples);
+    emit_integer(out, "peak_bytes", slicing->peak_bytes);
+    emit_integer(out, "arena_bytes", slicing->arena_bytes);
+    emit_real(out, "overhead", slicing->overhead);
+    emit_real(out, "seconds_per_sample", slicing->seconds_per_sample);
+    emit_close(out, '}');
+}
+
 void summary_json(struct emit *out, const struct neap_plan_report *report) {
     emit_string(out, "model", report->model);
     emit_integer(out, "batch", report->batch);
@@ -46,6 +73,11 @@ void summary_json(struct emit *out, const struct neap_plan_report *report) {
     emit_string(out, "stopped", report->stopped ? "time" : NULL);
     emit_string(out, "worst_moment", report->worst_moment);
     emit_close(out, '}');
+    emit_string(out, "decision", report->decision);
+    if (report->max_batch)
+        max_batch_json(out, report->max_batch);
+    if (report->slicing)
+        slicing_json(out, report->slicing);
 }
 
 static const struct {
@@ -70,6 +102,15 @@ static void fact(FILE *file, const char *title, const char *text) {
     fprintf(file, "%-18s %s\n", title, text);
 }
 
+static void print_max_batch(FILE *file, const struct neap_max_batch *found) {
+    if (!found->batch)
+        fact(file, "largest batch", "not even one sample fits");
+    else
+        fprintf(file, "%-18s %lld%s, peak %s, %s a sample\n", "largest batch",
+                (long long)found->batch, found->proven ? ", proven" : "",
+                bytes_text(found->peak_bytes).s, seconds_text(found->seconds_per_sample).s);
+}
+
 static void print_budget(FILE *file, const struct neap_plan_report *report) {
     const char *unit = report->budget_is_arena ? "of arena" : "of peak";
     if (report->budget_bytes > 0)
@@ -80,6 +121,10 @@ static void print_budget(FILE *file, const struct neap_plan_report *report) {
                 report->smallest_proven ? ", proven" : "");
     if (report->worst_moment && *report->worst_moment)
         fact(file, "worst moment", report->worst_moment);
+    if (report->max_batch)
+        print_max_batch(file, report->max_batch);
+    if (report->slicing)
+        fact(file, "slicing is off", report->slicing->text);
 }
 
 void summary_table(FILE *file, const struct neap_plan_report *report) {

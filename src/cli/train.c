@@ -153,6 +153,17 @@ static void done_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "seconds", event->seconds);
 }
 
+/* ---- the run's record ----------------------------------------------------------------------- */
+
+/* With the batch and the slices that were found, so that a run from it has the same. */
+static int write_arguments(const struct settings *settings, const struct neap_plan_report *report) {
+    struct settings found = *settings;
+    found.run.batch = report->batch;
+    if (found.run.micro_batch == NEAP_MICRO_BATCH_AUTO)
+        found.run.micro_batch = report->micro_batches > 1 ? report->micro_batch : 0;
+    return config_write(&found, settings->run.output);
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -189,7 +200,7 @@ static void on_event(void *user, const struct neap_event *event) {
     /* The folder is there from the banner on; a dry run leaves nothing behind. */
     bool records = settings->run.output && !settings->run.dry_run;
     if (event->kind == NEAP_EVENT_BANNER && records)
-        run->failed = config_write(settings, settings->run.output);
+        run->failed = write_arguments(settings, event->report);
     if (settings->json && events[event->kind].json)
         show_json(run, event);
     else

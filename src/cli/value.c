@@ -179,17 +179,25 @@ static bool parse_memory(const struct option *option, const char *text, void *fi
     return true;
 }
 
+static bool parse_batch(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    if (!strcmp(text, "max")) {
+        *(int64_t *)field = NEAP_BATCH_MAX;
+        return true;
+    }
+    return parse_count(option, text, field, expected);
+}
+
 static bool parse_micro_batch(const struct option *option, const char *text, void *field,
                               char *expected) {
-    if (!strcmp(text, "off")) {
-        *(int64_t *)field = 0;
+    bool off = !strcmp(text, "off"), automatic = !strcmp(text, "auto");
+    if (off || automatic) {
+        *(int64_t *)field = off ? 0 : NEAP_MICRO_BATCH_AUTO;
         return true;
     }
     if (parse_count(option, text, field, expected))
         return true;
-    snprintf(expected, EXPECTED_BYTES,
-             strcmp(text, "auto") ? "'off' or a whole number of at least 1"
-                                  : "supported: give 'off' or the samples of a slice");
+    snprintf(expected, EXPECTED_BYTES, "'off', 'auto' or a whole number of at least 1");
     return false;
 }
 
@@ -243,8 +251,13 @@ static void print_files(const struct option *option, const void *field, char *te
             snprintf(text, VALUE_BYTES, "%s %s", option->choices[i], files[i]);
 }
 
+static void print_batch(const struct option *option, const void *field, char *text) {
+    snprintf(text, VALUE_BYTES, "max");
+    print_count(option, field, text);
+}
+
 static void print_micro_batch(const struct option *option, const void *field, char *text) {
-    snprintf(text, VALUE_BYTES, "off");
+    snprintf(text, VALUE_BYTES, *(const int64_t *)field ? "auto" : "off");
     print_count(option, field, text);
 }
 
@@ -262,6 +275,7 @@ static const struct value_type {
     [OPTION_CHOICE] = {parse_choice, print_choice},
     [OPTION_MEMORY] = {parse_memory, print_size},
     [OPTION_ARENA] = {parse_arena, print_size},
+    [OPTION_BATCH] = {parse_batch, print_batch},
     [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
     [OPTION_FILES] = {parse_files, print_files},
 };

@@ -25,7 +25,8 @@ static void verify_json(const struct settings *settings, const struct neap_verif
     struct emit out = {.file = stdout};
     emit_open(&out, NULL, '{');
     emit_string(&out, "model", settings->run.model);
-    emit_integer(&out, "batch", settings->run.batch);
+    emit_integer(&out, "batch", report->batch);
+    emit_integer(&out, "micro_batch", report->micro_batch);
     emit_bool(&out, "identical", report->identical);
     emit_integer(&out, "updates", report->updates);
     emit_real(&out, "loss", report->loss);
@@ -56,8 +57,7 @@ static void verify_print(const struct settings *settings, const struct neap_veri
     tallies_of(report, tallies);
     printf("%s: %s at batch %lld, plan against store-all after %lld update%s\n\n",
            report->identical ? "identical" : "NOT identical", settings->run.model,
-           (long long)settings->run.batch, (long long)report->updates,
-           report->updates == 1 ? "" : "s");
+           (long long)report->batch, (long long)report->updates, report->updates == 1 ? "" : "s");
     printf("%-12s %.9g against %.9g, %lld of %lld losses differ\n", "loss", report->loss,
            report->loss_store_all, (long long)report->losses_differing, (long long)report->updates);
     for (int i = 0; i < N_TALLIES; i++)
@@ -85,6 +85,8 @@ int command_verify(struct settings *settings) {
     int code = fail_with(neap_verify(&settings->run, &report));
     if (code)
         return code;
+    if (report.decision[0] && !settings->quiet)
+        note("%s", report.decision);
     (settings->json ? verify_json : verify_print)(settings, &report);
     return report.identical && report.canaries_intact ? NEAP_OK : NEAP_ERROR_RUNTIME;
 }

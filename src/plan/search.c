@@ -229,10 +229,16 @@ static neap_error *seed_by_methods(struct search *s) {
     return error;
 }
 
+int64_t search_floor(struct search *s) {
+    struct plan_bound bound;
+    plan_bounds_at(s->bounds, INT64_MAX, &bound, NULL);
+    return bound.floor_bytes;
+}
+
 neap_error *search_seed(struct search *s, int64_t target_bytes) {
     struct plan_bound bound;
-    aim(s, target_bytes);
     plan_bounds_at(s->bounds, target_bytes, &bound, s->again);
+    aim(s, target_bytes);
     s->least_seconds = s->total_seconds * (1 + 1e-9) + bound.extra_seconds;
     s->moment = bound.op;
     if (bound.op != PLAN_NONE)

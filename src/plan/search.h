@@ -13,6 +13,9 @@ void search_free(struct search *search);
 /* A schedule that replays, to start from. */
 MUST_USE neap_error *search_offer(struct search *search, const struct plan_schedule *schedule);
 
+/* No schedule has a smaller live peak. */
+int64_t search_floor(struct search *search);
+
 /* Seeds and greedy for a live peak of target_bytes. */
 MUST_USE neap_error *search_seed(struct search *search, int64_t target_bytes);
 /* Local search from the best of what is there, at most `moves`. */

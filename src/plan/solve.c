@@ -179,7 +179,8 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
                                struct plan_result *best) {
     const struct plan_request *r = s->request;
     uint64_t moves = r->moves ? r->moves : default_moves(s->problem);
-    int64_t target = r->budget_bytes, arena;
+    int64_t floor = search_floor(search), arena;
+    int64_t target = r->budget_bytes > floor ? r->budget_bytes : floor;
     TRY(offer_seeds(s, search, best));
     TRY(search_seed(search, target));
     TRY(search_improve(search, target, moves));

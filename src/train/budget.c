@@ -5,29 +5,31 @@
 #include <string.h>
 
 #include "base/process.h"
-#include "train/deadline.h"
 #include "train/session.h"
 
-enum { HEADROOM_BYTES = 256 << 20 };
+enum {
+    HEADROOM_BYTES = 256 << 20,
+    SMALLEST_MOVES = 100000 /* to tell the smallest budget where it is not the one asked for */
+};
 
 int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c) {
     const struct persistent_bytes *p = &c->persistent;
     return p->weights + p->gradients + p->optimizer + p->buffers + s->host_bytes;
 }
 
-/* The bytes that the arena may take, and of both limits the one that binds, for the report. */
-static int64_t arena_budget(struct neap_plan *s) {
+/* Of both limits the one that binds is the report's. */
+int64_t session_arena_budget(struct neap_plan *s) {
     const struct neap_size *arena = &s->options.arena, *memory = &s->options.memory;
     int64_t outside = session_outside_arena(s, s->step), budget = INT64_MAX;
     if (arena->kind == NEAP_SIZE_BYTES)
         budget = arena->bytes;
     else if (arena->kind == NEAP_SIZE_PERCENT)
         budget = (int64_t)(arena->percent * (double)s->store_all.arena_bytes / 100);
-    int64_t total = neap_available_bytes() - HEADROOM_BYTES;
+    int64_t total = s->available_bytes - HEADROOM_BYTES;
     if (memory->kind == NEAP_SIZE_BYTES)
         total = memory->bytes;
     else if (memory->kind == NEAP_SIZE_PERCENT)
-        total = (int64_t)(memory->percent * (double)neap_available_bytes() / 100);
+        total = (int64_t)(memory->percent * (double)s->available_bytes / 100);
     bool memory_counts = memory->kind != NEAP_SIZE_UNSET || arena->kind == NEAP_SIZE_UNSET;
     bool least = memory->kind == NEAP_SIZE_MIN;
     s->report.budget_is_arena =
@@ -61,9 +63,9 @@ static neap_error *find_wrapped(const struct compiled *c, const char *patterns, 
     return error;
 }
 
-neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
-                          int64_t budget_bytes, struct plan_result *out) {
-    struct deadline deadline = deadline_start(o->time_limit_seconds);
+neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
+                          const struct neap_options *o, int64_t budget_bytes, uint64_t moves,
+                          struct plan_result *out) {
     bool *wrapped = NULL;
     if (o->recompute_layers)
         TRY(find_wrapped(c, o->recompute_layers, &wrapped));
@@ -73,8 +75,9 @@ neap_error *session_solve(const struct compiled *c, const struct neap_options *o
                                          .alignment_bytes = ALIGNMENT_BYTES,
                                          .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
                                          .seed = o->plan_seed,
+                                         .moves = moves,
                                          .stop = deadline_passed,
-                                         .stop_context = &deadline};
+                                         .stop_context = &s->deadline};
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(wrapped);
     return error;
@@ -86,22 +89,16 @@ static neap_error *solve_store_all(const struct compiled *c, struct plan_result 
     return plan_solve(&c->problem, &request, out);
 }
 
-/* Of the options' time limit; a moment where nothing is left, as 0 is no limit. */
-static double time_left(const struct neap_options *o, double start_seconds) {
-    double left = o->time_limit_seconds - (process_seconds() - start_seconds);
-    return o->time_limit_seconds > 0 ? fmax(left, 1e-9) : 0;
-}
-
 /* The smallest budget that a plan was found for, in the limit's unit. */
-static neap_error *find_smallest(struct neap_plan *s, double start_seconds) {
+static neap_error *find_smallest(struct neap_plan *s) {
     struct plan_result least;
     struct plan_bound bound;
     neap_error *error = NULL;
     struct neap_options o = s->options;
     o.recompute = "auto";
     o.recompute_layers = NULL;
-    o.time_limit_seconds = time_left(&s->options, start_seconds);
-    TRY(session_solve(s->step, &o, 0, &least));
+    bool wanted = s->options.memory.kind == NEAP_SIZE_MIN;
+    TRY(session_solve(s, s->step, &o, 0, wanted ? 0 : SMALLEST_MOVES, &least));
     int64_t micro = session_micro_size(&s->options),
             micro_batches = (s->options.batch + micro - 1) / micro;
     double micro_seconds, update_seconds;
@@ -117,7 +114,7 @@ static neap_error *find_smallest(struct neap_plan *s, double start_seconds) {
         (micro_seconds * (double)micro_batches + update_seconds) / s->store_all.measure.seconds - 1;
     s->report.smallest_budget_bytes =
         least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
-    if (s->options.memory.kind == NEAP_SIZE_MIN) {
+    if (wanted) {
         s->plan = least;
         least = (struct plan_result){0};
         s->plan.fits = s->plan.arena_bytes <= s->arena_budget_bytes;
@@ -140,11 +137,10 @@ static neap_error *find_bound(struct neap_plan *s) {
 
 neap_error *session_plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
-    double start_seconds = process_seconds();
     TRY(solve_store_all(s->whole, &s->store_all));
-    s->arena_budget_bytes = arena_budget(s);
+    s->arena_budget_bytes = session_arena_budget(s);
     if (!least)
-        TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
-    TRY(find_smallest(s, start_seconds));
+        TRY(session_solve(s, s->step, &s->options, s->arena_budget_bytes, 0, &s->plan));
+    TRY(find_smallest(s));
     return find_bound(s);
 }

@@ -163,7 +163,7 @@ neap_error *neap_curve_create(const neap_plan *plan, int64_t n_budgets, neap_cur
         &(struct curve_request){
             .problem = &plan->step->problem,
             .plan = &request,
-            .scale = {.once_seconds = session_once_seconds(plan),
+            .scale = {.once_seconds = report_once_seconds(plan->step, plan->report.micro_batches),
                       .times = (double)r->micro_batches,
                       .whole_seconds = r->store_all.step_seconds,
                       .whole_bytes = r->store_all.arena_bytes,

@@ -44,7 +44,7 @@ static neap_error *run(const struct neap_options *o, struct run_data *data,
                                                       .channels = source->shape.channels,
                                                       .image_size = source->shape.height,
                                                       .num_classes = source->n_classes,
-                                                      .host_bytes = run_data_bytes(data, o),
+                                                      .data = data,
                                                       .evaluation = true},
                             session));
     TRY_GOTO(run_data_check(data, (*session)->model));

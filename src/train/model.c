@@ -33,7 +33,7 @@ static neap_error *build_model(const struct session_request *r, neap_graph **out
         return neap_graph_read(o->model, out);
     return neap_graph_model(o->model,
                             &(struct neap_model_options){
-                                .batch = o->batch,
+                                .batch = o->batch > 0 ? o->batch : 1,
                                 .num_classes = o->num_classes ? o->num_classes : r->num_classes,
                                 .image_size = o->img_size ? o->img_size : r->image_size,
                                 .channels = r->channels,

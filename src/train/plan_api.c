@@ -6,7 +6,7 @@
 #include "train/session.h"
 
 neap_error *neap_plan_create(const struct neap_options *options, neap_plan **out) {
-    const struct session_request request = {.options = options, .host_bytes = -1};
+    const struct session_request request = {.options = options, .advise = true};
     neap_error *error = session_create(&request, out);
     if (*out)
         error = error_first(error, layers_list(*out));

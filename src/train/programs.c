@@ -10,10 +10,10 @@ neap_error *session_compile(struct neap_plan *s, int64_t batch, bool training,
         o.recompute = "none";
         o.recompute_layers = NULL;
     }
-    neap_error *error = session_solve(out->compiled, &o, s->plan.arena_bytes, &out->plan);
+    neap_error *error = session_solve(s, out->compiled, &o, s->plan.arena_bytes, 0, &out->plan);
     if (!error && !out->plan.fits) { /* a larger arena, as far as the budget goes */
         plan_result_free(&out->plan);
-        error = session_solve(out->compiled, &o, s->arena_budget_bytes, &out->plan);
+        error = session_solve(s, out->compiled, &o, s->arena_budget_bytes, 0, &out->plan);
     }
     if (!error && !out->plan.fits)
         error = error_make(NEAP_ERROR_BUDGET,

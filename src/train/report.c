@@ -33,12 +33,12 @@ static struct neap_totals totals_of(const struct neap_plan *s, const struct comp
     };
 }
 
-double session_once_seconds(const struct neap_plan *s) {
-    const struct plan_problem *p = &s->step->problem;
+double report_once_seconds(const struct compiled *c, int64_t n_micro) {
+    const struct plan_problem *p = &c->problem;
     double seconds = 0;
     for (uint32_t o = 0; o < p->n_ops; o++)
         seconds +=
-            p->ops[o].seconds * (p->ops[o].update_part ? 1 : (double)s->report.micro_batches);
+            p->ops[o].seconds * (p->ops[o].update_part ? 1 : (double)n_micro);
     return seconds;
 }
 
@@ -105,7 +105,7 @@ neap_error *session_report(struct neap_plan *s) {
     r->fits = s->plan.fits && bound <= r->budget_bytes;
     r->stopped = s->plan.stopped;
     r->recomputed_ops = s->plan.measure.recomputed;
-    double once = session_once_seconds(s);
+    double once = report_once_seconds(s->step, r->micro_batches);
     r->recompute_seconds = r->recomputed_ops ? r->plan.step_seconds - once : 0;
     r->overhead = r->plan.step_seconds / r->store_all.step_seconds - 1;
     r->overhead_lower_bound =

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "train/data.h"
 
 int64_t session_window(const struct neap_plan *s) {
     return s->options.batch * s->options.grad_accum_steps;
@@ -17,16 +18,24 @@ static int64_t queue_bytes(const struct neap_plan *s) {
     return LOADER_DEPTH * s->options.batch * (shape[0] * shape[1] * shape[2] * 4 + 4);
 }
 
+int64_t session_host_bytes(const struct neap_plan *s) {
+    if (s->without_host)
+        return 0;
+    return s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s);
+}
+
 /* ---- compiling ------------------------------------------------------------------------------ */
 
 static neap_error *check_options(const struct neap_options *o) {
-    if (o->batch < 1)
+    bool largest = o->batch == NEAP_BATCH_MAX,
+         sliced_by_us = o->micro_batch == NEAP_MICRO_BATCH_AUTO;
+    if (o->batch < 1 && !largest)
         return error_make(NEAP_ERROR_USAGE, "batch %lld: there must be at least one sample",
                           (long long)o->batch);
     if (o->grad_accum_steps < 1)
         return error_make(NEAP_ERROR_USAGE, "%lld accumulation steps: there must be at least one",
                           (long long)o->grad_accum_steps);
-    if (o->micro_batch < 0 || o->micro_batch > o->batch)
+    if (!sliced_by_us && (o->micro_batch < 0 || (o->micro_batch > o->batch && !largest)))
         return error_make(NEAP_ERROR_USAGE, "micro-batch %lld is not between 1 and the batch, %lld",
                           (long long)o->micro_batch, (long long)o->batch);
     if (o->memory.kind == NEAP_SIZE_MIN && (strcmp(o->recompute, "auto") || o->recompute_layers))
@@ -42,7 +51,13 @@ int64_t session_micro_size(const struct neap_options *o) {
     return o->micro_batch ? o->micro_batch : o->batch;
 }
 
-static void choose_gradients(struct neap_plan *s) {
+neap_error *session_decide(struct neap_plan *s, const char *text) {
+    const char *before = s->report.decision;
+    return before ? pool_format(&s->pool, &s->report.decision, "%s; %s", before, text)
+                  : pool_string(&s->pool, text, &s->report.decision);
+}
+
+void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
     s->update.gradients = several                      ? GRADIENTS_ACCUMULATED
@@ -74,21 +89,29 @@ neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool tr
 
 /* ---- together ------------------------------------------------------------------------------- */
 
-/* What compiling needs. */
+/* What compiling needs, and in the options numbers for all that was left to us. */
 static neap_error *open_parts(struct neap_plan *s, const struct session_request *r) {
+    s->data = r->data;
+    s->without_host = r->without_host;
+    s->evaluation = r->evaluation;
+    s->available_bytes = neap_available_bytes();
+    s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
-    choose_gradients(s);
     TRY(session_open_model(r, &s->model));
     s->device = r->device;
     s->owns_device = !r->device;
-    return s->owns_device ? device_open(s->options.device, s->options.threads, &s->device) : NULL;
+    if (s->owns_device)
+        TRY(device_open(s->options.device, s->options.threads, &s->device));
+    TRY(session_find_batch(s));
+    TRY(session_choose_slicing(s));
+    session_choose_gradients(s);
+    return NULL;
 }
 
 static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     TRY(open_parts(s, r));
-    s->host_bytes = r->host_bytes >= 0 ? r->host_bytes : queue_bytes(s);
-    s->evaluation = r->evaluation;
+    s->host_bytes = session_host_bytes(s);
     TRY(session_compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
     s->step = s->whole;
     if (session_micro_size(&s->options) < s->options.batch)
@@ -96,7 +119,10 @@ static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     double start = process_seconds();
     TRY(session_plan_step(s));
     s->report.solver_seconds = process_seconds() - start;
-    return session_report(s);
+    TRY(session_report(s));
+    if (r->advise)
+        TRY(session_advise_slicing(s));
+    return session_report_batch(s);
 }
 
 neap_error *session_create(const struct session_request *request, struct neap_plan **out) {

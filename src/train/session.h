@@ -5,9 +5,12 @@
 
 #include "compile/compile.h"
 #include "exec/program.h"
+#include "train/deadline.h"
 #include "train/optimizer.h"
 
 enum { LOADER_DEPTH = 2 }; /* batches in host memory, the one in use included */
+
+struct run_data;
 
 struct neap_plan {
     struct pool pool; /* the report's strings */
@@ -21,11 +24,17 @@ struct neap_plan {
     struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
     struct plan_result plan;      /* of step */
+    const struct run_data *data;  /* as in the request */
+    bool without_host;
+    struct deadline deadline;     /* of the options' time limit */
     int64_t host_bytes;
+    int64_t available_bytes; /* when the session was made: that all of it agrees */
     int64_t arena_budget_bytes;
     double bound_seconds; /* that a run of the step takes at least beyond one run of each op */
     bool evaluation;
     struct neap_plan_report report;
+    struct neap_max_batch max_batch; /* where the report's pointers lead */
+    struct neap_slicing slicing;
     struct neap_layer *layers;
     size_t n_layers;
 };
@@ -34,10 +43,13 @@ struct neap_plan {
 struct session_request {
     const struct neap_options *options;
     int64_t channels, image_size, num_classes; /* of the data; 0: the model's own */
-    int64_t host_bytes;                        /* loader and data; < 0: a loader's queue alone */
-    struct device *device; /* to run on, borrowed; NULL: opened as the options say */
-    bool evaluation;       /* forward alone, without gradients or optimizer */
-    bool allow_unfit;      /* a plan that does not fit is not an error */
+    const struct run_data *data; /* borrowed: its memory counts and its samples bound the batch;
+                                    NULL: the queue of a loader counts */
+    bool without_host;           /* neither counts */
+    struct device *device;       /* to run on, borrowed; NULL: opened as the options say */
+    bool evaluation;             /* forward alone, without gradients or optimizer */
+    bool allow_unfit;            /* a plan that does not fit is not an error */
+    bool advise;                 /* say in the report where slices would win */
 };
 
 /* On NEAP_ERROR_BUDGET *out is there nonetheless. */
@@ -81,6 +93,12 @@ MUST_USE neap_error *session_model_shape(const struct neap_options *options, int
 MUST_USE neap_error *session_open_model(const struct session_request *request, neap_graph **out);
 /* Samples in one run: the micro-batch asked for, or the batch. */
 int64_t session_micro_size(const struct neap_options *o);
+/* Where the parameters' gradients live, by the options' slicing and accumulation. */
+void session_choose_gradients(struct neap_plan *s);
+/* What the data, or else a loader's queue, holds at the options' batch. */
+int64_t session_host_bytes(const struct neap_plan *s);
+/* budget.c: the bytes that the limits leave for the arena of s->step; the report's budget. */
+int64_t session_arena_budget(struct neap_plan *s);
 /* budget.c: store-all's plan, the plan under the budget, and the smallest there is. */
 MUST_USE neap_error *session_plan_step(struct neap_plan *s);
 
@@ -88,19 +106,28 @@ MUST_USE neap_error *session_plan_step(struct neap_plan *s);
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
                                         const neap_graph *fixed, struct compiled **out);
-/* A plan by the options' strategy, its arena within the budget if it fits; their time limit is for
- * this plan alone. */
-MUST_USE neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
-                                   int64_t budget_bytes, struct plan_result *out);
+/* A plan by the options' strategy, its arena within the budget if it fits, with at most `moves` of
+ * local search; 0: as many as the problem deserves. */
+MUST_USE neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
+                                   const struct neap_options *o, int64_t budget_bytes,
+                                   uint64_t moves, struct plan_result *out);
 /* Weights, gradients, state, buffers and host memory. */
 int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c);
+/* Adds to the report's decision. */
+MUST_USE neap_error *session_decide(struct neap_plan *s, const char *text);
+/* max_batch.c: the largest batch that fits, in place of NEAP_BATCH_MAX; and the report's. */
+MUST_USE neap_error *session_find_batch(struct neap_plan *s);
+MUST_USE neap_error *session_report_batch(struct neap_plan *s);
+/* slicing.c: the micro-batch in place of NEAP_MICRO_BATCH_AUTO; and the report's advice. */
+MUST_USE neap_error *session_choose_slicing(struct neap_plan *s);
+MUST_USE neap_error *session_advise_slicing(struct neap_plan *s);
 /* refuse.c: the error of a budget that cannot be met, with what would work. Never NULL. */
 neap_error *session_refuse(struct neap_plan *s);
 
 /* report.c: fills session->report from the plans. */
 MUST_USE neap_error *session_report(struct neap_plan *session);
-/* Of a step in which every op runs once in each micro-batch; the report says how many. */
-double session_once_seconds(const struct neap_plan *session);
+/* Seconds of a step in which every op runs once in each of n_micro micro-batches. */
+double report_once_seconds(const struct compiled *c, int64_t n_micro);
 
 /* explain.c: the bytes live in each step of the plan, into an array of zeros with room for one more
  * than there are steps. */

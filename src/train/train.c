@@ -76,6 +76,15 @@ static neap_error *count_updates(struct run *r) {
     return lr_schedule_of(o, r->updates_per_epoch, r->updates, &r->schedule);
 }
 
+/* What was decided for the user, and what the user might decide otherwise. */
+static void tell_decisions(struct run *r) {
+    const struct neap_plan_report *report = &r->session->report;
+    if (report->decision)
+        tell(r, NEAP_EVENT_NOTE, report->decision);
+    if (report->slicing)
+        tell(r, NEAP_EVENT_NOTE, report->slicing->text);
+}
+
 static neap_error *prepare(struct run *r) {
     const struct neap_options *o = r->options;
     if (o->epochs < 1)
@@ -87,8 +96,10 @@ static neap_error *prepare(struct run *r) {
                                                  .channels = source->shape.channels,
                                                  .image_size = source->shape.height,
                                                  .num_classes = source->n_classes,
-                                                 .host_bytes = run_data_bytes(&r->data, o)},
+                                                 .data = &r->data,
+                                                 .advise = true},
                        &r->session));
+    o = r->options = &r->session->options; /* with numbers for what was left to us */
     TRY(run_data_check(&r->data, r->session->model));
     TRY(count_updates(r));
     TRY(engine_create(
@@ -99,6 +110,7 @@ static neap_error *prepare(struct run *r) {
         &r->engine));
     if (!o->dry_run)
         TRY(open_folder(r));
+    tell_decisions(r);
     r->event.report = &r->session->report;
     r->event.peak_planned_bytes = r->session->report.plan.peak_bytes;
     r->event.arena_planned_bytes = r->session->report.plan.arena_bytes;

@@ -119,8 +119,9 @@ static neap_error *after_step(void *user, size_t s) {
 
 static neap_error *open_side(struct side *side, const struct neap_options *o,
                              struct device *device) {
-    TRY(session_create(&(struct session_request){.options = o, .host_bytes = 0, .device = device},
-                       &side->session));
+    TRY(session_create(
+        &(struct session_request){.options = o, .without_host = true, .device = device},
+        &side->session));
     TRY(engine_create(&(struct engine_request){.session = side->session}, &side->engine));
     TRY(memory_alloc((size_t)side->engine->store->bytes, 1, &side->gradients));
     for (int i = 0; i < side->engine->n_programs; i++) {
@@ -296,6 +297,7 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     all.recompute_layers = NULL;
     all.memory = all.arena = (struct neap_size){0};
     TRY(open_side(&v->plan, options, NULL));
+    all.micro_batch = v->plan.session->options.micro_batch;
     TRY(open_side(&v->all, &all, v->plan.session->device));
     session_sample_shape(v->all.session->model, shape, &classes);
     size_t batch = (size_t)options->batch;
@@ -315,6 +317,10 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     for (int i = 0; i < v->plan.engine->n_programs; i++)
         r->canaries_intact = r->canaries_intact && v->plan.watches[i].poison.intact;
     r->arena_planned_bytes = v->plan.session->report.plan.arena_bytes;
+    r->batch = v->plan.session->report.batch;
+    r->micro_batch = v->plan.session->report.micro_batch;
+    if (v->plan.session->report.decision)
+        snprintf(r->decision, sizeof r->decision, "%s", v->plan.session->report.decision);
     r->recomputed_ops = v->plan.session->report.recomputed_ops;
     r->overhead = v->plan.session->report.overhead;
     r->identical = !r->losses_differing && !r->gradients_differing && !r->weights_differing &&

@@ -118,8 +118,10 @@ for value in 0% min 12Q; do
     neap plan mlp --arena "$value"
     expect_error 2 "option '--arena': '$value' is not a size"
 done
-neap plan mlp --micro-batch auto
-expect_error 2 "'auto' is not supported: give 'off'"
+neap plan mlp --micro-batch few
+expect_error 2 "'few' is not 'off', 'auto' or a whole number"
+neap plan mlp --micro-batch 65
+expect_error 2 'micro-batch 65 is not between 1 and the batch, 64'
 neap plan mlp --precision bf17
 expect_error 2 'bf17'
 

@@ -74,8 +74,7 @@ static void start(struct training *t, const struct network *network, const char 
         options.arena = (struct neap_size){.kind = NEAP_SIZE_PERCENT, .percent = arena_percent};
     else if (!strcmp(recompute, "auto"))
         options.memory = (struct neap_size){.kind = NEAP_SIZE_MIN};
-    assert_no_error(session_create(&(struct session_request){.options = &options, .host_bytes = -1},
-                                   &t->session));
+    assert_no_error(session_create(&(struct session_request){.options = &options}, &t->session));
     assert_no_error(engine_create(&(struct engine_request){.session = t->session}, &t->engine));
     oracle_fill_store(t->engine->store);
     make_batch(t);
