@@ -11,7 +11,7 @@
 #include "plan/place.h"
 #include "plan/plan.h"
 
-enum { PLACEMENT_ROUNDS = 8 };
+enum { PLACEMENT_ROUNDS = 8, PLACEMENT_EFFORT = 10000000 };
 
 struct solve {
     const struct plan_problem *problem;
@@ -29,7 +29,12 @@ static neap_error *finish(const struct solve *s, const char *name, struct plan_r
     const struct plan_problem *p = s->problem;
     TRY(plan_schedule_dropping(p, s->drop, &r->schedule));
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
-    TRY(plan_place(&r->lives, s->request->alignment_bytes, &r->arena_bytes));
+    struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
+                                         .target_bytes = s->request->budget_bytes,
+                                         .effort = PLACEMENT_EFFORT};
+    struct plan_placement placement;
+    TRY(plan_place(&r->lives, &request, &placement));
+    r->arena_bytes = placement.arena_bytes;
     struct plan_claim claim = {.peak_bytes = r->measure.peak_bytes,
                                .arena_bytes = r->arena_bytes,
                                .alignment_bytes = s->request->alignment_bytes,
