@@ -14,7 +14,8 @@
 
 enum {
     PLACEMENT_ROUNDS = 8,
-    MOST_SEGMENTS = 64 /* of sequential:K, as a place to start */
+    MOST_SEGMENTS = 64,         /* of sequential:K, as a place to start */
+    PLACEMENT_EFFORT = 10000000 /* where the arena is what counts: a tenth of a second */
 };
 
 bool plan_stopped(const struct plan_request *request) {
@@ -46,7 +47,12 @@ static int64_t bytes_of(const struct solve *s, const struct plan_result *r) {
 static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_problem *p = s->problem;
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
-    TRY(plan_place(&r->lives, s->request->alignment_bytes, &r->arena_bytes));
+    struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
+                                         .target_bytes = s->request->budget_bytes,
+                                         .effort = PLACEMENT_EFFORT};
+    struct plan_placement placement;
+    TRY(plan_place(&r->lives, &request, &placement));
+    r->arena_bytes = placement.arena_bytes;
     struct plan_claim claim = {.peak_bytes = r->measure.peak_bytes,
                                .arena_bytes = r->arena_bytes,
                                .alignment_bytes = s->request->alignment_bytes,

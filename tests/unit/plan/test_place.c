@@ -55,21 +55,30 @@ static int64_t most_live_bytes(void) {
     return most;
 }
 
-/* Places the lives and compares every pair of them. Gives the arena. */
-static int64_t place(void) {
-    int64_t arena_bytes, top = 0;
-    assert_no_error(plan_place(&lives, alignment, &arena_bytes));
+/* Places the lives and compares every pair of them. */
+static struct plan_placement place_as(const struct plan_place_request *request) {
+    struct plan_placement placement;
+    int64_t top = 0;
+    assert_no_error(plan_place(&lives, request, &placement));
     for (size_t i = 0; i < lives.n; i++) {
         const struct plan_life *x = &lives.at[i];
-        assert_true(x->offset >= 0 && x->offset % alignment == 0);
+        assert_true(x->offset >= 0 && x->offset % request->alignment_bytes == 0);
         if (x->in_place_of != PLAN_NONE)
             assert_int_equal(x->offset, lives.at[x->in_place_of].offset);
         for (size_t j = 0; j < i; j++)
             assert_false(collide(x, &lives.at[j]));
         top = top < x->offset + x->bytes ? x->offset + x->bytes : top;
     }
-    assert_int_equal(arena_bytes, top);
-    return arena_bytes;
+    assert_int_equal(placement.arena_bytes, top);
+    assert_true(placement.bound_bytes <= top);
+    assert_int_equal(placement.optimal, placement.bound_bytes == top);
+    return placement;
+}
+
+/* With some effort. Gives the arena. */
+static int64_t place(void) {
+    return place_as(&(struct plan_place_request){.alignment_bytes = alignment, .effort = 1000000})
+        .arena_bytes;
 }
 
 static void NothingNeedsNoArena(void **state) {
@@ -178,20 +187,20 @@ static void AnImpossibleLinkIsRefused(void **state) {
         {.first_step = 2, .last_step = 4, .in_place_of = 1, .bytes = 64},  /* takes its own */
         {.first_step = 2, .last_step = 4, .in_place_of = 9, .bytes = 64},  /* takes none */
     };
-    int64_t arena_bytes;
+    const struct plan_place_request request = {.alignment_bytes = alignment};
+    struct plan_placement placement;
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
         release(NULL);
         add(0, 2, 64);
         add_chained(takers[i].first_step, takers[i].last_step, takers[i].bytes,
                     takers[i].in_place_of);
-        assert_error(plan_place(&lives, alignment, &arena_bytes), NEAP_ERROR_INTERNAL,
-                     "in place of");
+        assert_error(plan_place(&lives, &request, &placement), NEAP_ERROR_INTERNAL, "in place of");
     }
     release(NULL);
     add(0, 2, 64);
     add_chained(2, 3, 64, 0);
     add_chained(2, 3, 64, 0); /* taken already */
-    assert_error(plan_place(&lives, alignment, &arena_bytes), NEAP_ERROR_INTERNAL, "in place of");
+    assert_error(plan_place(&lives, &request, &placement), NEAP_ERROR_INTERNAL, "in place of");
 }
 
 /* ---- many lives --------------------------------------------------------------------------- */
