@@ -1,6 +1,6 @@
 /* cut: where memory is short, the cheapest closed set of values to make again.
  *
- *   a b c d | d' c' b' a', one value too many at d'   →   a b c d | d' c' a b' a'
+ *   a b c | c' b' a', too much live at c'   →   a b c | c' b b' a', if b's output is the cheapest
  *
  * At the step where a schedule needs the most memory, a parametric minimum cut (separator.c,
  * hull.c) decides what to keep across it and what to make again behind it, with all that needs;
