@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "unit/plan/random_bare.h"
 
-enum { n_problems = 60 };
+enum { n_problems = 40 };
 
 static struct builder b;
 static struct plan_schedule schedule, other;
