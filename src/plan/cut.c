@@ -1,6 +1,6 @@
 /* cut: where memory is short, the cheapest closed set of values to make again.
  *
- *   a b c d | d' c' b' a', one value too many at d'   →   a b c d | d' c' a b' a'
+ *   a b c | c' b' a', too much live at c'   →   a b c | c' b b' a', if b's output is the cheapest
  *
  * At the step where a schedule needs the most memory, a parametric minimum cut (separator.c,
  * hull.c) decides what to keep across it and what to make again behind it, with all that needs;
@@ -20,7 +20,8 @@
 #include "plan/separator.h"
 
 /* Effort: arcs and steps looked at, some hundred million a second. */
-enum { LEAST_WORK = 40000000, WORK_PER_OP = 100000 };
+enum { LEAST_WORK = 5000000, WORK_PER_OP = 150000 };
+enum { STARTS = 8 }; /* at least, within the effort */
 enum { PATIENCE = 30, MOST_BREAKPOINTS = 64, FIRST_AIM_PARTS = 20 };
 
 /* How seconds are weighed: divided by the share of the shortage that a value relieves, to a power.
@@ -33,7 +34,7 @@ struct seed {
     struct plan_schedule *best, base, now, least;
     struct plan_lives lives;
     struct plan_measure best_measure, base_measure;
-    uint64_t work_left;
+    uint64_t work_left, start_ends_at; /* of the effort: a start ends when so much is left */
 };
 
 /* ---- the best so far ---------------------------------------------------------------------- */
@@ -132,8 +133,24 @@ static neap_error *forget(struct seed *s, const struct separator *separator,
     return error;
 }
 
+static uint64_t work_of(const struct plan_problem *problem) {
+    return LEAST_WORK + (uint64_t)problem->n_ops * WORK_PER_OP;
+}
+
+/* What replaying and changing the schedule at hand is worth. */
+static uint64_t pass_work(const struct seed *s) {
+    return 16 * ((uint64_t)s->now.n + s->problem->n_ids);
+}
+
 static void spend(struct seed *s, uint64_t work) {
     s->work_left -= work < s->work_left ? work : s->work_left;
+}
+
+/* A start may spend its share of the effort, so that one that leads nowhere does not take it all.
+ */
+static void begin_start(struct seed *s) {
+    uint64_t share = work_of(s->problem) / STARTS;
+    s->start_ends_at = s->work_left > share ? s->work_left - share : 0;
 }
 
 /* Brings the peak at hand down to the aim, as far as it goes; *helped: did anything change? */
@@ -152,7 +169,7 @@ static neap_error *cut_peak(struct seed *s, const struct plan_measure *peak, int
     *helped = cut.bytes < all;
     if (*helped)
         TRY_GOTO(forget(s, &separator, &cut));
-    spend(s, separator.flow.work + 16 * (s->now.n + s->problem->n_ids));
+    spend(s, separator.flow.work + pass_work(s));
 done:
     free(cut.again);
     separator_close(&separator);
@@ -164,7 +181,9 @@ done:
 static neap_error *relieve(struct seed *s, int64_t aim, enum weight weight) {
     int64_t least = INT64_MAX;
     bool helped = true;
-    for (int patience = PATIENCE; helped && patience && s->work_left; patience--) {
+    TRY(plan_schedule_copy(&s->least, &s->now));
+    for (int patience = PATIENCE; helped && patience && s->work_left > s->start_ends_at;
+         patience--) {
         struct plan_measure measure;
         TRY(plan_replay(s->problem, &s->now, &measure, &s->lives));
         if (measure.peak_bytes <= aim)
@@ -187,6 +206,7 @@ static neap_error *descend(struct seed *s, int64_t aim, int stages, enum weight 
     for (int halving = 1; halving < stages; halving *= 2)
         factor = sqrt(factor);
     double stage_bytes = (double)s->base_measure.peak_bytes;
+    begin_start(s);
     TRY(plan_schedule_copy(&s->now, &s->base));
     for (int i = 1; i < stages; i++) {
         stage_bytes *= factor;
@@ -208,7 +228,7 @@ static neap_error *try_breakpoint(void *context, const struct separator_cut *cut
     TRY(plan_schedule_copy(&s->now, &s->base));
     TRY(forget(s, sweep->separator, cut));
     TRY(plan_replay(s->problem, &s->now, &measure, NULL));
-    spend(s, 16 * (s->now.n + s->problem->n_ids));
+    spend(s, pass_work(s));
     return measure.peak_bytes <= s->budget_bytes ? offer(s) : NULL;
 }
 
@@ -229,6 +249,7 @@ static neap_error *sweep_border(struct seed *s) {
 /* The first cut to less than the budget, the next ones to the budget. */
 static neap_error *start_below(struct seed *s, int64_t first_aim) {
     bool helped;
+    begin_start(s);
     TRY(plan_schedule_copy(&s->now, &s->base));
     TRY(cut_peak(s, &s->base_measure, first_aim, PLAIN, &helped));
     TRY(relieve(s, s->budget_bytes, PLAIN));
@@ -242,12 +263,15 @@ static neap_error *start_from_segments(struct seed *s) {
     TRY(plan_count_cuts(s->problem, &n_cuts));
     TRY(memory_alloc(s->problem->n_values, sizeof *drop, &drop));
     neap_error *error = NULL;
-    for (int64_t k = 2; k <= n_cuts + 1 && fitting < 2 && s->work_left; k += 1 + k / 8) {
+    begin_start(s);
+    for (int64_t k = 2; k <= n_cuts + 1 && fitting < 2 && s->work_left > s->start_ends_at;
+         k += 1 + k / 8) {
         struct plan_measure measure;
         TRY_GOTO(plan_drop_segments(s->problem, k, drop));
         TRY_GOTO(plan_schedule_dropping(s->problem, drop, &s->now));
         TRY_GOTO(plan_replay(s->problem, &s->now, &measure, NULL));
         fitting += measure.peak_bytes <= s->budget_bytes;
+        spend(s, pass_work(s));
         TRY_GOTO(relieve(s, s->budget_bytes, FOURTH_ROOT));
         TRY_GOTO(offer(s));
     }
@@ -259,7 +283,7 @@ done:
 /* Where the budget was out of reach: a little below the least peak so far, again and again. */
 static neap_error *reach_down(struct seed *s) {
     int64_t before = INT64_MAX, least;
-    for (; (least = s->best_measure.peak_bytes) > s->budget_bytes && least < before;
+    for (; (least = s->best_measure.peak_bytes) > s->budget_bytes && least < before && s->work_left;
          before = least) {
         int64_t aim = least - least / 32;
         TRY(descend(s, aim, 1, PLAIN));
@@ -269,7 +293,7 @@ static neap_error *reach_down(struct seed *s) {
     return NULL;
 }
 
-/* Stages and weights worth trying, the first of them at once. */
+/* Stages and weights worth trying. */
 static const struct {
     int stages;
     enum weight weight;
@@ -278,11 +302,12 @@ static const struct {
 enum { N_DESCENTS = sizeof descents / sizeof *descents };
 
 static neap_error *search(struct seed *s) {
+    TRY(start_from_segments(s));
     for (int i = 0; i < N_DESCENTS && s->work_left; i++)
         TRY(descend(s, s->budget_bytes, descents[i].stages, descents[i].weight));
-    TRY(start_from_segments(s));
     TRY(reach_down(s));
-    TRY(sweep_border(s));
+    if (s->work_left)
+        TRY(sweep_border(s));
     for (int part = FIRST_AIM_PARTS - 1; part > FIRST_AIM_PARTS / 3 && s->work_left; part--)
         TRY(start_below(s, s->budget_bytes / FIRST_AIM_PARTS * part));
     return NULL;
@@ -292,7 +317,7 @@ neap_error *plan_seed_cut(const struct plan_problem *problem, int64_t budget_byt
                           struct plan_schedule *schedule) {
     struct seed s = {.problem = problem, .budget_bytes = budget_bytes, .best = schedule};
     neap_error *error = NULL;
-    s.work_left = LEAST_WORK + (uint64_t)problem->n_ops * WORK_PER_OP;
+    s.work_left = work_of(problem);
     schedule->n = 0;
     TRY_GOTO(plan_base_order(problem, &s.base));
     TRY_GOTO(plan_replay(problem, &s.base, &s.base_measure, NULL));

@@ -47,13 +47,16 @@ static bool below(struct separator *s, const struct interval *in, struct separat
     return least < line - 1e-12 * (price * (double)s->total_bytes + s->total_seconds);
 }
 
-/* Keeping everything, and the fewest bytes. */
-static void decide_ends(struct separator *s, struct separator_cut *cut, struct interval *out) {
+/* Visits keeping everything and the fewest bytes. */
+static neap_error *visit_ends(struct separator *s, struct separator_cut *cut,
+                              separator_visit *visit, void *context, struct interval *out) {
     memset(cut->again, 0, s->n_ops * sizeof *cut->again);
     separator_count(s, cut);
     out->left = point_of(cut);
+    TRY(visit(context, cut));
     separator_decide(s, INFINITY, cut);
     out->right = point_of(cut);
+    return visit(context, cut);
 }
 
 neap_error *separator_sweep(struct separator *s, uint32_t most, separator_visit *visit,
@@ -64,8 +67,7 @@ neap_error *separator_sweep(struct separator *s, uint32_t most, separator_visit 
     neap_error *error = NULL;
     TRY_GOTO(memory_alloc(s->n_ops, sizeof *cut.again, &cut.again));
     TRY_GOTO(memory_grow(&queue, &capacity, 1, sizeof *queue));
-    decide_ends(s, &cut, &first);
-    TRY_GOTO(visit(context, &cut));
+    TRY_GOTO(visit_ends(s, &cut, visit, context, &first));
     queue[n++] = first;
     for (size_t i = 0; i < n && most > 0; i++) {
         struct interval in = queue[i];

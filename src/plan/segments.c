@@ -1,5 +1,6 @@
 /* segments: checkpointing as Chen et al. (2016) and torch's checkpoint_sequential do it, on any
- * graph that has single-tensor cuts.
+ * graph that has single-tensor cuts before the border; what has no phases is divided where keeping
+ * everything needs the most memory (see plan_border).
  *
  * A cut behind op c is a place in the forward's base order which only one tensor crosses (small
  * ones and inputs, which are kept anyway, not counted). Segments lie between chosen cuts; what is
@@ -14,12 +15,14 @@ struct cuts {
     int64_t n;
     bool *droppable;
     int64_t small_bytes; /* values up to this are always kept: dropping them frees nothing */
+    int64_t *made_bytes; /* by op: droppable bytes that the ops before it make */
     uint32_t border;
 };
 
 static void free_cuts(struct cuts *cuts) {
     free(cuts->after);
     free(cuts->droppable);
+    free(cuts->made_bytes);
 }
 
 static bool counts(const struct plan_problem *p, const struct cuts *cuts, uint32_t v) {
@@ -48,6 +51,23 @@ static uint32_t crossing_tensor(const struct plan_problem *p, const struct cuts 
     return v;
 }
 
+static neap_error *sum_made(const struct plan_problem *p, struct cuts *cuts) {
+    TRY(memory_alloc(cuts->border + 1, sizeof *cuts->made_bytes, &cuts->made_bytes));
+    for (uint32_t o = 0; o < cuts->border; o++) {
+        cuts->made_bytes[o + 1] = cuts->made_bytes[o];
+        for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
+            uint32_t v = p->ids[p->ops[o].outputs.first + i];
+            cuts->made_bytes[o + 1] += cuts->droppable[v] ? p->values[v].bytes : 0;
+        }
+    }
+    return NULL;
+}
+
+/* Bytes made by ops first..end-1 that a recompute of them would hold. */
+static int64_t segment_bytes(const struct cuts *cuts, uint32_t first, uint32_t end) {
+    return cuts->made_bytes[end] - cuts->made_bytes[first];
+}
+
 static neap_error *find_cuts(const struct plan_problem *p, struct cuts *cuts) {
     uint32_t *last = NULL;
     int64_t *crossing = NULL, largest = 0;
@@ -61,6 +81,7 @@ static neap_error *find_cuts(const struct plan_problem *p, struct cuts *cuts) {
             largest = p->values[v].bytes;
     cuts->small_bytes = largest / 1024;
     TRY_GOTO(last_reads(p, cuts->border, &last));
+    TRY_GOTO(sum_made(p, cuts));
     TRY_GOTO(memory_alloc(cuts->border + 1, sizeof *crossing, &crossing));
     TRY_GOTO(memory_alloc(cuts->border + 1, sizeof *cuts->after, &cuts->after));
     for (uint32_t v = 0; v < p->n_values; v++) {
@@ -88,29 +109,16 @@ done:
     return error;
 }
 
-/* Bytes made by ops first..end-1 that a recompute of them would hold. */
-static int64_t segment_bytes(const struct plan_problem *p, const struct cuts *cuts, uint32_t first,
-                             uint32_t end) {
-    int64_t bytes = 0;
-    for (uint32_t o = first; o < end; o++)
-        for (uint32_t i = 0; i < p->ops[o].outputs.n; i++) {
-            uint32_t v = p->ids[p->ops[o].outputs.first + i];
-            bytes += cuts->droppable[v] ? p->values[v].bytes : 0;
-        }
-    return bytes;
-}
-
 /* The fewest segments with at most `most` bytes each, as late cuts as possible; the cuts taken go
  * to `taken` (by cut). INT64_MAX where one segment alone is larger. */
-static int64_t pack(const struct plan_problem *p, const struct cuts *cuts, int64_t most,
-                    bool *taken) {
+static int64_t pack(const struct cuts *cuts, int64_t most, bool *taken) {
     int64_t segments = 1;
     uint32_t first = 0;
     int64_t previous = -1;
     for (int64_t c = 0; c <= cuts->n; c++) {
         taken[c] = false;
         uint32_t end = c < cuts->n ? cuts->after[c] + 1 : cuts->border;
-        if (segment_bytes(p, cuts, first, end) <= most) {
+        if (segment_bytes(cuts, first, end) <= most) {
             previous = c;
             continue;
         }
@@ -119,7 +127,7 @@ static int64_t pack(const struct plan_problem *p, const struct cuts *cuts, int64
         taken[previous] = true;
         first = cuts->after[previous] + 1;
         segments++;
-        if (segment_bytes(p, cuts, first, end) > most)
+        if (segment_bytes(cuts, first, end) > most)
             return INT64_MAX;
         previous = c;
     }
@@ -127,8 +135,8 @@ static int64_t pack(const struct plan_problem *p, const struct cuts *cuts, int64
 }
 
 /* Splits further, largest segment first, until there are n_segments. */
-static void split_largest(const struct plan_problem *p, const struct cuts *cuts, int64_t n_segments,
-                          int64_t segments, bool *taken) {
+static void split_largest(const struct cuts *cuts, int64_t n_segments, int64_t segments,
+                          bool *taken) {
     for (; segments < n_segments; segments++) {
         int64_t best = -1, best_bytes = -1;
         uint32_t first = 0;
@@ -138,7 +146,7 @@ static void split_largest(const struct plan_problem *p, const struct cuts *cuts,
                 continue;
             }
             uint32_t end = c < cuts->n ? cuts->after[c] + 1 : cuts->border;
-            int64_t bytes = segment_bytes(p, cuts, first, end);
+            int64_t bytes = segment_bytes(cuts, first, end);
             if (open >= 0 && bytes > best_bytes) {
                 best = open + (c - open) / 2;
                 best_bytes = bytes;
@@ -150,8 +158,7 @@ static void split_largest(const struct plan_problem *p, const struct cuts *cuts,
     }
 }
 
-static neap_error *choose_cuts(const struct plan_problem *p, const struct cuts *cuts,
-                               int64_t n_segments, bool *taken) {
+static neap_error *choose_cuts(const struct cuts *cuts, int64_t n_segments, bool *taken) {
     if (n_segments == 0) {
         for (int64_t c = 0; c < cuts->n; c++)
             taken[c] = true;
@@ -161,15 +168,15 @@ static neap_error *choose_cuts(const struct plan_problem *p, const struct cuts *
         return error_make(NEAP_ERROR_USAGE,
                           "%lld segments asked for, but the network can be cut into %lld at most",
                           (long long)n_segments, (long long)cuts->n + 1);
-    int64_t low = 0, high = segment_bytes(p, cuts, 0, cuts->border);
+    int64_t low = 0, high = segment_bytes(cuts, 0, cuts->border);
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (pack(p, cuts, middle, taken) <= n_segments)
+        if (pack(cuts, middle, taken) <= n_segments)
             high = middle;
         else
             low = middle + 1;
     }
-    split_largest(p, cuts, n_segments, pack(p, cuts, high, taken), taken);
+    split_largest(cuts, n_segments, pack(cuts, high, taken), taken);
     return NULL;
 }
 
@@ -202,7 +209,7 @@ neap_error *plan_drop_segments(const struct plan_problem *problem, int64_t n_seg
     if (!error)
         error = memory_alloc((size_t)cuts.n + 1, sizeof *taken, &taken);
     if (!error)
-        error = choose_cuts(problem, &cuts, n_segments, taken);
+        error = choose_cuts(&cuts, n_segments, taken);
     if (!error)
         error = mark_dropped(problem, &cuts, taken, drop);
     free(taken);

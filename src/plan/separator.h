@@ -64,8 +64,8 @@ void separator_decide(struct separator *separator, double price, struct separato
 /* ---- hull.c ------------------------------------------------------------------------------- */
 
 /* Calls `visit` with every breakpoint of the least of price × bytes + seconds as a function of the
- * price: the corners of the lower hull of (bytes, seconds) over all decisions, coarse to fine, at
- * most `most` of them. `visit` stops it with an error. */
+ * price: the corners of the lower hull of (bytes, seconds) over all decisions, the two ends first,
+ * then coarse to fine, at most `most` between. `visit` stops it with an error. */
 typedef neap_error *separator_visit(void *context, const struct separator_cut *cut);
 MUST_USE neap_error *separator_sweep(struct separator *separator, uint32_t most,
                                      separator_visit *visit, void *context);
