@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "unit/plan/random_problem.h"
 
-enum { n_problems = 100, n_budgets = 4, alignment = 64, moves = 2000 };
+enum { n_problems = 120, n_budgets = 4, alignment = 64, moves = 2000 };
 
 static struct builder b;
 
@@ -31,7 +31,7 @@ static void for_each_request(void (*test)(struct plan_request request, void *con
         struct plan_request none = request_of("none", INT64_MAX);
         struct plan_result all;
         struct plan_bound bound;
-        random_problem_of_all_kinds(&b, &dice, 2 + dice_roll(&dice, 10));
+        random_problem_of_all_kinds(&b, &dice, 2 + dice_roll(&dice, 8));
         assert_no_error(plan_solve(&b.problem, &none, &all));
         assert_no_error(plan_bound(&b.problem, INT64_MAX, &bound));
         for (int part = 0; part < n_budgets; part++) {
