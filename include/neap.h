@@ -162,6 +162,9 @@ struct neap_size {
 };
 
 enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
+/* Whether a plan may change the order of ops. FIXED: the first execution of each stays in the order
+ * of the network, or of the problem's file. */
+enum neap_order { NEAP_ORDER_FREE, NEAP_ORDER_FIXED };
 enum neap_toggle { NEAP_AUTO, NEAP_OFF };
 
 /* What a run is made of. Start from neap_options_default. Field names are the long option names of
@@ -183,6 +186,10 @@ struct neap_options {
     enum neap_toggle fuse_update; /* auto or off */
     bool input_gradient;
     enum neap_cost cost;
+    enum neap_order plan_order;
+    uint64_t plan_seed; /* of the planner's search; what a plan computes never depends on it */
+    double
+        time_limit_seconds; /* of planning, by the clock; 0: none, the effort is counted in moves */
 
     const char *precision; /* "fp32" */
     const char *optimizer; /* sgd, adam, adamw */
@@ -235,6 +242,7 @@ struct neap_plan_report {
     double overhead, overhead_lower_bound, gap; /* fractions of store_all.step_seconds */
     int64_t recomputed_ops;
     double solver_seconds;
+    bool stopped;             /* the time limit cut the search for the plan short */
     const char *worst_moment; /* what is live where the plan peaks, in words */
 };
 
@@ -254,6 +262,112 @@ NEAP_MUST_USE neap_error *neap_plan_explain(const neap_plan *plan, FILE *file);
 NEAP_MUST_USE neap_error *neap_stage_dump(const struct neap_options *options, const char *stage,
                                           FILE *file);
 const char *neap_stage_at(size_t index);
+
+/* A bare problem: ops as seconds, bytes and inputs, read from a file (docs/problem-format.md).
+ * Every op may run any number of times, at least once. The budget is for the live peak. */
+struct neap_problem_options {
+    const char *path;
+    struct neap_size arena; /* the budget; percent and unset: of peak_store_all_bytes, all of it */
+    enum neap_order order;
+    uint64_t seed;
+    double time_limit_seconds; /* 0: none */
+    const char *output;        /* the schedule: one op number a line; NULL: nowhere */
+};
+struct neap_problem_report {
+    int64_t ops;                  /* 0: there is no plan, and the rest says nothing */
+    int64_t peak_store_all_bytes; /* of the file's own order, without recompute */
+    int64_t budget_bytes;
+    bool
+        fits; /* peak_bytes is within budget_bytes; else this is the plan of the least peak found */
+    int64_t peak_bytes, arena_bytes; /* most live bytes, and what placing them takes */
+    double cost_store_all, cost;     /* in the file's unit of seconds */
+    /* Fractions of cost_store_all. The bound is INFINITY where no schedule fits; a plan that does
+     * not fit has no gap: NAN. */
+    double overhead, overhead_lower_bound, gap;
+    bool proven; /* no schedule within the budget costs less */
+    int64_t recomputed_ops;
+    double solver_seconds;          /* of this computer: everything between reading and writing */
+    int64_t smallest_budget_bytes;  /* the smallest peak that a plan was found for */
+    int64_t peak_lower_bound_bytes; /* no schedule has a smaller peak */
+    bool smallest_proven;           /* the two are the same */
+    bool stopped;                   /* the time limit cut the search for the plan short */
+    char strategy[64];
+};
+
+/* Plans a bare problem and writes the schedule, whole or not at all. A budget that is not met is
+ * NEAP_ERROR_BUDGET with the least budget found in its message; *report is filled nonetheless. */
+NEAP_MUST_USE neap_error *neap_problem_plan(const struct neap_problem_options *options,
+                                            struct neap_problem_report *report);
+
+/* Buffers with sizes and lifetimes (CSV, docs/problem-format.md) to be laid in one arena. */
+struct neap_placement_options {
+    const char *path;
+    int64_t arena_bytes; /* the arena there is; 0: as small as can be found */
+    const char *output;  /* the file's rows with a column `offset`; NULL: nowhere */
+};
+struct neap_placement_report {
+    int64_t buffers;           /* 0: there is no placement, and the rest says nothing */
+    int64_t lower_bound_bytes; /* the most that live at once */
+    int64_t arena_bytes;
+    bool fits, optimal; /* optimal: proven, no arena is smaller */
+    double solver_seconds;
+};
+
+/* Places the buffers and writes the offsets, whole or not at all. An arena that is too small is
+ * NEAP_ERROR_BUDGET with the smallest found in its message; *report is filled nonetheless. */
+NEAP_MUST_USE neap_error *neap_placement_plan(const struct neap_placement_options *options,
+                                              struct neap_placement_report *report);
+
+/* ---- the frontier: every budget's plan ---- */
+
+struct neap_curve_point {
+    const char *strategy;
+    int64_t peak_bytes, arena_bytes, live_peak_bytes;
+    double overhead, overhead_lower_bound; /* the bound is within the point's bytes */
+    int64_t recomputed_ops;
+};
+struct neap_curve_bound {
+    int64_t bytes;
+    double overhead;
+};
+struct neap_curve_report {
+    const char *title;
+    bool of_live_peak;                     /* bytes below are of the live peak, not of the arena */
+    int64_t store_all_bytes;               /* of the whole batch in one piece, overhead 0 */
+    int64_t floor_bytes;                   /* no plan needs less */
+    const struct neap_curve_point *points; /* bytes rising, overhead falling */
+    const struct neap_curve_point *strategies; /* none, sqrt, all, sequential:K */
+    const struct neap_curve_bound *bounds;     /* from the floor to store-all */
+    size_t n_points, n_strategies, n_bounds;
+    double solver_seconds;
+};
+typedef struct neap_curve neap_curve;
+
+/* The frontier of the plan's step, from `n_budgets` ≥ 2 solved budgets; the plan's own budget plays
+ * no part. */
+NEAP_MUST_USE neap_error *neap_curve_create(const neap_plan *plan, int64_t n_budgets,
+                                            neap_curve **out);
+void neap_curve_free(neap_curve *curve);
+const struct neap_curve_report *neap_curve_get_report(const neap_curve *curve);
+
+/* The frontier of a bare problem, in bytes of its live peak; budget and output play no part. */
+NEAP_MUST_USE neap_error *neap_problem_curve(const struct neap_problem_options *options,
+                                             int64_t n_budgets, neap_curve **out);
+
+/* ---- files about a plan or a curve, written whole or not at all ---- */
+
+enum neap_emit {
+    NEAP_EMIT_DOT,   /* the step's graph, by what the plan does to it; no curve has one */
+    NEAP_EMIT_SVG,   /* a plan: its memory over the steps; a curve: overhead over bytes */
+    NEAP_EMIT_CSV,   /* the numbers of the figure */
+    NEAP_EMIT_TORCH, /* Python that wraps modules in torch.utils.checkpoint; no curve has one */
+    NEAP_N_EMITS
+};
+NEAP_MUST_USE neap_error *neap_plan_emit(const neap_plan *plan, enum neap_emit what,
+                                         const char *path);
+/* SVG or CSV; anything else is NEAP_ERROR_USAGE. */
+NEAP_MUST_USE neap_error *neap_curve_emit(const neap_curve *curve, enum neap_emit what,
+                                          const char *path);
 
 /* A layer table: name, output shape, parameters, FLOPs, bytes, kept or recomputed. */
 struct neap_layer {

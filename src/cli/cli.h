@@ -31,6 +31,9 @@ enum command_bit {
     DATASETS = 1 << 6,
     ENV = 1 << 7,
     HELP = 1 << 8,
+    /* What 'neap plan' takes beside models, with options of their own. */
+    PROBLEM = 1 << 9,
+    PLACEMENT = 1 << 10,
 };
 
 struct settings;
@@ -48,6 +51,9 @@ const struct command *command_at(size_t index);
 const struct command *command_find(const char *name);
 
 int command_plan(struct settings *settings);
+/* The same of a file that is no model (problem.c): a bare problem, or one of placement. */
+int plan_problem(const struct settings *settings);
+int plan_placement(const struct settings *settings);
 int command_train(struct settings *settings);
 int command_eval(struct settings *settings);
 int command_verify(struct settings *settings);
@@ -81,6 +87,8 @@ struct settings {
     struct neap_options run;
     const char *operand;
     const char *config, *dump_after, *stop_after;
+    const char *emits[NEAP_N_EMITS]; /* where to, by enum neap_emit; NULL: not asked for */
+    int64_t curve;                   /* its budgets; 0: no curve */
     bool json, quiet, verbose, help, explain;
     unsigned char sources[OPTION_LIMIT]; /* enum source, by the option's place in the table */
     bool in_config[OPTION_LIMIT];
@@ -101,6 +109,7 @@ enum option_type {
     OPTION_MEMORY,      /* struct neap_size; a percentage is resolved when it is read */
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
     OPTION_MICRO_BATCH, /* int64_t; off is 0 */
+    OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 
 enum option_section {
@@ -126,6 +135,8 @@ struct option {
     double low, high;           /* of numbers; a value outside is unset */
     const char *unset;          /* what being unset means, for the help */
     const char *const *choices; /* NULL terminated */
+    const char *alone;          /* the value where none follows; else it needs one */
+    const char *second;         /* metavar of a second word, which the command line needs too */
 };
 
 /* NULL past the last. */
@@ -134,6 +145,9 @@ const struct option *option_at(size_t index);
  * flag's name sets *negated. NULL: none. */
 const struct option *option_find(const char *name, unsigned commands, bool *negated);
 const struct option *option_find_letter(char letter, unsigned commands);
+/* The bits whose options make sense: the command's, or those of the kind of file that it is given.
+ */
+unsigned option_takers(const struct settings *settings);
 /* Reports `name`, written by the user as `shown` at `where` ("" or "FILE:1:2: "), as unknown or as
  * belonging to other commands. Returns the exit code. */
 int option_unknown(const struct command *command, const char *where, const char *shown,
@@ -141,6 +155,10 @@ int option_unknown(const struct command *command, const char *where, const char 
 /* Parses `text` into the settings; `where` opens the error ("option '-b'"). */
 MUST_USE int option_set(struct settings *settings, const struct option *option, const char *text,
                         enum source source, const char *where);
+/* The same for an option of two words. */
+MUST_USE int option_set_pair(struct settings *settings, const struct option *option,
+                             const char *first, const char *second, enum source source,
+                             const char *where);
 /* Whether --config had the option before this call. */
 bool option_mark(struct settings *settings, const struct option *option);
 enum source option_source(const struct settings *settings, const struct option *option);
@@ -149,6 +167,9 @@ enum source option_source(const struct settings *settings, const struct option *
 enum { EXPECTED_BYTES = 192 };
 const char *option_parse(const struct option *option, const char *text, void *field,
                          char expected[EXPECTED_BYTES]);
+/* Of a word that must be one of the option's choices: its index, into *index. */
+const char *option_parse_choice(const struct option *option, const char *text, int *index,
+                                char expected[EXPECTED_BYTES]);
 /* The value as the option's text; "" where unset. */
 enum { VALUE_BYTES = 96 };
 const char *option_print(const struct option *option, const void *field, char text[VALUE_BYTES]);
@@ -213,6 +234,14 @@ void emit_integer(struct emit *out, const char *key, int64_t value);
 void emit_real(struct emit *out, const char *key, double value);
 void emit_bool(struct emit *out, const char *key, bool value);
 void emit_raw(struct emit *out, const char *key, const char *number);
+
+/* ---- the frontier (curve.c) ----------------------------------------------------------------- */
+
+void curve_json(struct emit *out, const struct neap_curve_report *report);
+void curve_table(FILE *file, const struct neap_curve_report *report);
+/* Every --emit: figures and numbers of the curve where there is one, the rest of the plan; nothing
+ * of what is NULL. */
+int emit_files(const struct settings *settings, const neap_plan *plan, const neap_curve *curve);
 
 /* ---- shared output (summary.c, progress.c) -------------------------------------------------- */
 

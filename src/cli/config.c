@@ -81,6 +81,25 @@ static const char *value_text(const struct option *option, const json_t *value,
     return number;
 }
 
+/* {"svg": "curve.svg", …} for an option of two words. */
+static int set_pairs(struct settings *settings, const struct option *option, const json_t *value,
+                     enum source source, const char *place) {
+    const char *first;
+    json_t *second;
+    if (!json_is_object(value))
+        return fail(NEAP_ERROR_USAGE, "%s takes an object: {\"%s\": \"%s\"}", place,
+                    option->choices[0], option->second);
+    json_object_foreach((json_t *)value, first, second) {
+        if (!json_is_string(second))
+            return fail(NEAP_ERROR_USAGE, "%s: '%s' takes a string", place, first);
+        int code =
+            option_set_pair(settings, option, first, json_string_value(second), source, place);
+        if (code)
+            return code;
+    }
+    return NEAP_OK;
+}
+
 static int set_member(struct settings *settings, const char *where, const char *key,
                       const json_t *value) {
     bool negated;
@@ -92,6 +111,13 @@ static int set_member(struct settings *settings, const char *where, const char *
     if (option_mark(settings, option))
         return fail(NEAP_ERROR_USAGE, "%sduplicate key '%s'", where, key);
     char number[VALUE_BYTES], place[320];
+    snprintf(place, sizeof place, "%s'%s'", where, key);
+    /* The command line goes first, yet what it hides must be well-formed too. */
+    bool shown = option_source(settings, option) == FROM_DEFAULT;
+    struct settings hidden = *settings;
+    struct settings *to = shown ? settings : &hidden;
+    if (option->second)
+        return set_pairs(to, option, value, FROM_CONFIG, place);
     const char *text = value_text(option, value, number);
     if (!text)
         return fail(NEAP_ERROR_USAGE, "%s'%s' does not take %s", where, key,
@@ -100,12 +126,7 @@ static int set_member(struct settings *settings, const char *where, const char *
                                                                   : "a value of this type");
     if (negated)
         text = strcmp(text, "true") ? "true" : "false";
-    snprintf(place, sizeof place, "%s'%s'", where, key);
-    if (option_source(settings, option) == FROM_DEFAULT)
-        return option_set(settings, option, text, FROM_CONFIG, place);
-    /* The command line goes first, yet what it hides must be well-formed too. */
-    struct settings hidden = *settings;
-    return option_set(&hidden, option, text, FROM_CONFIG, place);
+    return option_set(to, option, text, FROM_CONFIG, place);
 }
 
 static int set_members(struct settings *settings, const char *path, const char *text) {

@@ -66,8 +66,10 @@ static void print_option(FILE *file, const struct settings *defaults, const stru
     char letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int column = fprintf(file, "  %s--%s%s%s%s", letter, on ? "no-" : "", option->name,
-                         flag ? "" : " ", flag ? "" : option->metavar);
+    int column = fprintf(file, "  %s--%s%s%s%s%s", letter, on ? "no-" : "", option->name,
+                         flag ? "" : " ", flag ? "" : option->metavar, option->second ? " " : "");
+    if (option->second)
+        column += fprintf(file, "%s", option->second);
     bool with_default = !flag && *preset;
     snprintf(text, sizeof text, "%s%s%s%s%s%s", on ? "without " : "", option->help,
              with_default ? " (default: " : "", with_default ? preset : "", with_default ? ")" : "",
@@ -89,6 +91,20 @@ static void print_section(FILE *file, const struct settings *defaults,
     }
 }
 
+/* The options that a kind of file takes; those of every command go without saying. */
+static void print_takers(FILE *file, const char *title, unsigned bit) {
+    char text[320];
+    size_t length = 0;
+    int column = fprintf(file, "  %s", title);
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if ((option->commands & bit) && (option->commands & PLAN) && strcmp(option->name, "help") &&
+            strcmp(option->name, "model"))
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s--%s",
+                                       length ? " " : "", option->name);
+    print_wrapped(file, column, text);
+}
+
 static void help_command(FILE *file, const struct command *command) {
     struct settings defaults;
     settings_default(&defaults, command);
@@ -98,6 +114,9 @@ static void help_command(FILE *file, const struct command *command) {
     for (int section = 0; section < N_SECTIONS; section++)
         print_section(file, &defaults, (enum option_section)section);
     if (command->bit & PLAN) {
+        fputs("\nFiles that are no models, and the options that they take\n", file);
+        print_takers(file, "a bare problem, .problem", PROBLEM);
+        print_takers(file, "a placement, .csv", PLACEMENT);
         fputs("\nStages of the compiler:", file);
         for (size_t i = 0; neap_stage_at(i); i++)
             fprintf(file, " %s", neap_stage_at(i));

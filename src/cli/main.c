@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct command commands[] = {
-    {"plan", "MODEL", "memory and time of a training step, without data or weights", PLAN,
+    {"plan", "MODEL|FILE", "memory and time of a training step, without data or weights", PLAN,
      command_plan},
     {"train", "MODEL", "train a model within a memory budget", TRAIN, command_train},
     {"eval", "MODEL", "loss and accuracy of trained weights", EVAL, command_eval},

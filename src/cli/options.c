@@ -16,17 +16,20 @@ enum {
     MODEL_OR_LAYERS = MODEL | INSPECT,
     STEP_OR_LAYERS = STEP | INSPECT,
     LISTS = MODELS | DATASETS | ENV,
+    BARE = PROBLEM | PLACEMENT,
 };
 
 static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
+static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
 static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
+static const char *const emits[] = {"dot", "svg", "csv", "torch", NULL}; /* as enum neap_emit */
 static const char *const devices[] = {"cpu", "null", NULL};
 
 static const struct option options[] = {
-    {"model", OPTION_TEXT, SECTION_MODEL, MODEL, RUN(model), "MODEL",
+    {"model", OPTION_TEXT, SECTION_MODEL, MODEL | BARE, RUN(model), "MODEL",
      .help = "the same as the argument: a name of 'neap models' or a .neap file"},
     {"num-classes", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS, RUN(num_classes), "N",
      .help = "classes of the result", .low = 1, .high = 1e9, .unset = "the model's own"},
@@ -42,7 +45,7 @@ static const struct option options[] = {
     {"memory", OPTION_MEMORY, SECTION_MEMORY, MODEL_OR_LAYERS, RUN(memory), "SIZE",
      .help = "bound of everything, weights and state too (512M, 2GB, 80%, min, max)", .letter = 'm',
      .unset = "what is available less 256 MiB"},
-    {"arena", OPTION_ARENA, SECTION_MEMORY, STEP_OR_LAYERS, RUN(arena), "SIZE|P%",
+    {"arena", OPTION_ARENA, SECTION_MEMORY, STEP_OR_LAYERS | BARE, RUN(arena), "SIZE|P%",
      .help = "bound of the arena alone; a percentage is of store-all's arena", .unset = "none"},
     {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP, RUN(micro_batch), "off|N",
      .help = "run the batch in slices of N samples", .low = 1, .high = 1e9},
@@ -56,6 +59,12 @@ static const struct option options[] = {
      .help = "update weights during backward where that saves gradients", .choices = toggles},
     {"cost", OPTION_CHOICE, SECTION_MEMORY, STEP_OR_LAYERS, RUN(cost), "model|measured",
      .help = "where the seconds of ops come from", .choices = costs},
+    {"order", OPTION_CHOICE, SECTION_MEMORY, STEP | PROBLEM, RUN(plan_order), "free|fixed",
+     .help = "whether the plan may change the order in which ops first run", .choices = orders},
+    {"time-limit", OPTION_REAL, SECTION_MEMORY, STEP | PROBLEM, RUN(time_limit_seconds), "SEC",
+     .help = "seconds that planning may take", .low = 1e-3, .high = 1e9, .unset = "none"},
+    {"seed", OPTION_SEED, SECTION_MEMORY, PLAN | PROBLEM, RUN(plan_seed), "N",
+     .help = "of the planner's search", .low = 0, .high = ANY},
 
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
      .help = "number format of the training", .unset = "fp32"},
@@ -120,21 +129,30 @@ static const struct option options[] = {
      .help = "updates between lines of progress", .low = 1, .high = 1e15, .unset = "automatic"},
     {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
 
-    {"output", OPTION_TEXT, SECTION_OUTPUT, PLAN, RUN(output), "FILE",
-     .help = "save the plan in full (.json)", .letter = 'o'},
+    {"output", OPTION_TEXT, SECTION_OUTPUT, PLAN | BARE, RUN(output), "FILE",
+     .help = "save the plan in full (.json); of a bare problem its schedule or offsets",
+     .letter = 'o'},
     {"explain", OPTION_FLAG, SECTION_OUTPUT, PLAN, OWN(explain), NULL,
      .help = "one line per step: op, kernel, offsets, bytes"},
+    {"curve", OPTION_COUNT, SECTION_OUTPUT, PLAN | PROBLEM, OWN(curve), "[N]",
+     .help = "the whole frontier of memory and time, from N budgets, 20 if N is left out", .low = 2,
+     .high = 1000, .unset = "none", .alone = "20"},
+    {"emit", OPTION_FILES, SECTION_OUTPUT, PLAN | PROBLEM, OWN(emits), "dot|svg|csv|torch",
+     .help =
+         "write the plan as a graph, a figure, its numbers, or Python for PyTorch; with --curve "
+         "svg and csv are the curve's",
+     .choices = emits, .second = "FILE"},
     {"dump-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(dump_after), "STAGE",
      .help = "print the graph after a stage of the compiler"},
     {"stop-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(stop_after), "STAGE",
      .help = "stop after a stage of the compiler"},
-    {"config", OPTION_TEXT, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(config), "FILE",
+    {"config", OPTION_TEXT, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(config), "FILE",
      .help = "options from a JSON file; the command line goes before it"},
-    {"json", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | LISTS, OWN(json), NULL,
+    {"json", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | LISTS | BARE, OWN(json), NULL,
      .help = "JSON on standard output"},
-    {"quiet", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(quiet), NULL,
+    {"quiet", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(quiet), NULL,
      .help = "results and errors only", .letter = 'q'},
-    {"verbose", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS, OWN(verbose), NULL,
+    {"verbose", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(verbose), NULL,
      .help = "more: where every option's value comes from", .letter = 'v'},
     {"help", OPTION_FLAG, SECTION_OUTPUT, ~0U, OWN(help), NULL, .help = "this text", .letter = 'h'},
 };
@@ -170,13 +188,31 @@ const struct option *option_find_letter(char letter, unsigned commands) {
     return NULL;
 }
 
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), n = strlen(ending);
+    return length > n && !strcmp(text + length - n, ending);
+}
+
+unsigned option_takers(const struct settings *settings) {
+    unsigned bit = settings->command->bit;
+    const char *model = settings->run.model;
+    if (bit != PLAN || !model)
+        return bit;
+    return ends_in(model, ".problem") ? PROBLEM : ends_in(model, ".csv") ? PLACEMENT : bit;
+}
+
 static int option_misplaced(const struct command *command, const char *where, const char *shown,
                             const struct option *option) {
     char takers[160] = "";
     size_t length = 0;
+    unsigned commands = 0;
+    const struct option *same;
     const struct command *other;
+    for (size_t i = 0; (same = option_at(i)); i++)
+        if (!strcmp(same->name, option->name))
+            commands |= same->commands;
     for (size_t i = 0; (other = command_at(i)); i++)
-        if (option->commands & other->bit)
+        if (commands & other->bit)
             length += (size_t)snprintf(takers + length, sizeof takers - length, "%s%s",
                                        length ? ", " : "", other->name);
     return fail(NEAP_ERROR_USAGE, "%s'neap %s' does not take '%s', an option of %s", where,
@@ -214,6 +250,21 @@ int option_set(struct settings *settings, const struct option *option, const cha
     const char *problem = option_parse(option, text, field, expected);
     if (problem)
         return fail(NEAP_ERROR_USAGE, "%s: '%s' is not %s", where, text, problem);
+    settings->sources[option - options] = (unsigned char)source;
+    return NEAP_OK;
+}
+
+int option_set_pair(struct settings *settings, const struct option *option, const char *first,
+                    const char *second, enum source source, const char *where) {
+    char expected[EXPECTED_BYTES];
+    const char **field = (const char **)((char *)settings + option->offset);
+    int index;
+    const char *problem = option_parse_choice(option, first, &index, expected);
+    if (problem)
+        return fail(NEAP_ERROR_USAGE, "%s: '%s' is not %s", where, first, problem);
+    if (!*second)
+        return fail(NEAP_ERROR_USAGE, "%s: '%s' needs a %s", where, first, option->second);
+    field[index] = second;
     settings->sources[option - options] = (unsigned char)source;
     return NEAP_OK;
 }

@@ -17,13 +17,38 @@ static int set_from_line(struct settings *settings, const struct option *option,
     return option_set(settings, option, value, FROM_LINE, where);
 }
 
+static bool is_value(const struct words *words) {
+    return words->at < words->end && strncmp(*words->at, "--", 2) != 0;
+}
+
+/* `first` is attached or the next word, the second word is the one behind it. */
+static int set_with_pair(struct settings *settings, const struct option *option,
+                         const char *written, const char *first, struct words *words) {
+    char where[80];
+    snprintf(where, sizeof where, "option '%.60s'", written);
+    if (!first && is_value(words))
+        first = *words->at++;
+    if (!first || !is_value(words))
+        return fail(NEAP_ERROR_USAGE, "option '%s' needs two values: %s %s", written,
+                    option->metavar, option->second);
+    return option_set_pair(settings, option, first, *words->at++, FROM_LINE, where);
+}
+
+/* A value that may be left out is a number. */
+static bool is_number(const struct words *words) {
+    return words->at < words->end && **words->at && !(*words->at)[strspn(*words->at, "0123456789")];
+}
+
 /* The value of `option`: what is attached to it, or else the next word. */
 static int set_with_value(struct settings *settings, const struct option *option,
                           const char *written, const char *attached, struct words *words) {
+    if (option->second)
+        return set_with_pair(settings, option, written, attached, words);
     if (attached)
         return set_from_line(settings, option, written, attached);
-    bool missing = words->at == words->end || !strncmp(*words->at, "--", 2);
-    if (missing)
+    if (option->alone && !is_number(words))
+        return set_from_line(settings, option, written, option->alone);
+    if (!is_value(words))
         return fail(NEAP_ERROR_USAGE, "option '%s' needs a value: %s", written, option->metavar);
     return set_from_line(settings, option, written, *words->at++);
 }
@@ -110,6 +135,19 @@ static int check_required(const struct settings *settings) {
     return NEAP_OK;
 }
 
+/* Each option that was given says something about what the command is given. */
+static int check_takers(const struct settings *settings) {
+    unsigned takers = option_takers(settings);
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (option_source(settings, option) != FROM_DEFAULT && !(option->commands & takers))
+            return fail(NEAP_ERROR_USAGE,
+                        "'--%s' is for models, and '%s' is a %s problem (see 'neap help plan')",
+                        option->name, settings->run.model,
+                        takers == PROBLEM ? "bare planning" : "placement");
+    return NEAP_OK;
+}
+
 static void print_resolved(const struct settings *settings) {
     struct neap_size memory = settings->run.memory;
     if (memory.kind == NEAP_SIZE_BYTES && memory.percent > 0)
@@ -123,7 +161,7 @@ static void print_sources(const struct settings *settings) {
         char text[VALUE_BYTES];
         const void *field = (const char *)settings + option->offset;
         const char *value = option_print(option, field, text);
-        bool shown = (option->commands & settings->command->bit) &&
+        bool shown = (option->commands & option_takers(settings)) &&
                      option->section != SECTION_OUTPUT && (*value || option->unset);
         if (shown)
             note("--%s %s (%s)", option->name, *value ? value : option->unset,
@@ -153,6 +191,8 @@ int parse_arguments(struct settings *settings, int argc, char **argv) {
         code = config_read(settings, settings->config);
     if (!code)
         code = check_required(settings);
+    if (!code)
+        code = check_takers(settings);
     if (!code)
         code = check_model(settings);
     if (!code && !settings->quiet)

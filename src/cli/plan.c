@@ -45,26 +45,57 @@ static int dump_stages(const struct settings *settings) {
     return code;
 }
 
-static int print_plan(const struct settings *settings, const neap_plan *plan) {
+static int print_plan(const struct settings *settings, const neap_plan *plan,
+                      const neap_curve *curve) {
     const struct neap_plan_report *report = neap_plan_get_report(plan);
     if (settings->json) {
         struct emit out = {.file = stdout};
         emit_open(&out, NULL, '{');
         summary_json(&out, report);
+        if (curve)
+            curve_json(&out, neap_curve_get_report(curve));
         emit_close(&out, '}');
         return NEAP_OK;
     }
-    if (!report->fits)
-        return NEAP_OK; /* the error says it all */
-    summary_table(stdout, report);
-    if (!settings->explain)
+    if (report->fits) /* else the error says it all */
+        summary_table(stdout, report);
+    if (report->fits && curve)
+        putc('\n', stdout);
+    if (curve)
+        curve_table(stdout, neap_curve_get_report(curve));
+    if (!report->fits || !settings->explain)
         return NEAP_OK;
     putc('\n', stdout);
     return fail_with(neap_plan_explain(plan, stdout));
 }
 
+/* The plan and its frontier, as they were asked for. One that does not fit is no plan to emit or
+ * save; the frontier is the same. */
+static int show(const struct settings *settings, const neap_plan *plan) {
+    neap_curve *curve = NULL;
+    bool fits = neap_plan_get_report(plan)->fits;
+    int code = NEAP_OK;
+    if (settings->curve)
+        code = fail_with(neap_curve_create(plan, settings->curve, &curve));
+    if (!code)
+        code = print_plan(settings, plan, curve);
+    if (!code)
+        code = emit_files(settings, fits ? plan : NULL, curve);
+    neap_curve_free(curve);
+    if (code || !fits || !settings->run.output)
+        return code;
+    code = fail_with(neap_plan_save(plan, settings->run.output));
+    if (!code && !settings->quiet)
+        note("saved %s", settings->run.output);
+    return code;
+}
+
 int command_plan(struct settings *settings) {
     const struct settings *s = settings;
+    if (option_takers(s) == PROBLEM)
+        return plan_problem(s);
+    if (option_takers(s) == PLACEMENT)
+        return plan_placement(s);
     if (s->json && (s->explain || s->dump_after || s->stop_after))
         return fail(NEAP_ERROR_USAGE, "'--json' goes without '%s': both write to standard output",
                     s->explain      ? "--explain"
@@ -84,13 +115,12 @@ int command_plan(struct settings *settings) {
         if (unbounded && !s->quiet && budget_bytes > 0)
             note("no budget given: what is available less 256 MiB (-m %lld)",
                  (long long)budget_bytes);
-        code = print_plan(s, plan);
-    }
-    if (!code && !error && s->run.output) {
-        code = fail_with(neap_plan_save(plan, s->run.output));
-        if (!code && !s->quiet)
-            note("saved %s", s->run.output);
+        code = show(s, plan);
     }
     neap_plan_free(plan);
+    if (s->curve && unbounded && neap_error_code(error) == NEAP_ERROR_BUDGET) {
+        neap_error_free(error); /* the frontier was asked for, and no budget */
+        error = NULL;
+    }
     return error ? fail_with(error) : code;
 }

@@ -43,6 +43,7 @@ void summary_json(struct emit *out, const struct neap_plan_report *report) {
     emit_real(out, "gap", report->gap);
     emit_real(out, "solver_seconds", report->solver_seconds);
     emit_string(out, "strategy", report->strategy);
+    emit_string(out, "stopped", report->stopped ? "time" : NULL);
     emit_string(out, "worst_moment", report->worst_moment);
     emit_close(out, '}');
 }
@@ -102,6 +103,8 @@ void summary_table(FILE *file, const struct neap_plan_report *report) {
     row(file, "accumulation", "", count_text(report->grad_accum_steps).s);
     row(file, "arena lower bound", "", bytes_text(report->arena_lower_bound_bytes).s);
     row(file, "strategy", "", report->strategy);
+    if (report->stopped)
+        row(file, "stopped", "", "time");
     putc('\n', file);
     print_budget(file, report);
 }

@@ -105,6 +105,14 @@ static bool parse_choice(const struct option *option, const char *text, void *fi
     return false;
 }
 
+/* Options of two words come through option_set_pair. */
+static bool parse_files(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    (void)text, (void)field;
+    snprintf(expected, EXPECTED_BYTES, "two words: %s and %s", option->metavar, option->second);
+    return false;
+}
+
 static bool parse_word(const struct option *option, const char *text, void *field, char *expected) {
     int index;
     if (!parse_choice(option, text, &index, expected))
@@ -228,6 +236,13 @@ static void print_size(const struct option *option, const void *field, char *tex
         snprintf(text, VALUE_BYTES, "%s", words[size->kind]);
 }
 
+static void print_files(const struct option *option, const void *field, char *text) {
+    const char *const *files = field;
+    for (int i = 0; option->choices[i] && !*text; i++)
+        if (files[i])
+            snprintf(text, VALUE_BYTES, "%s %s", option->choices[i], files[i]);
+}
+
 static void print_micro_batch(const struct option *option, const void *field, char *text) {
     snprintf(text, VALUE_BYTES, "off");
     print_count(option, field, text);
@@ -248,11 +263,17 @@ static const struct value_type {
     [OPTION_MEMORY] = {parse_memory, print_size},
     [OPTION_ARENA] = {parse_arena, print_size},
     [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
+    [OPTION_FILES] = {parse_files, print_files},
 };
 
 const char *option_parse(const struct option *option, const char *text, void *field,
                          char expected[EXPECTED_BYTES]) {
     return types[option->type].parse(option, text, field, expected) ? NULL : expected;
+}
+
+const char *option_parse_choice(const struct option *option, const char *text, int *index,
+                                char expected[EXPECTED_BYTES]) {
+    return parse_choice(option, text, index, expected) ? NULL : expected;
 }
 
 const char *option_print(const struct option *option, const void *field, char text[VALUE_BYTES]) {

@@ -1,164 +1,335 @@
 /* bound: what no schedule can beat, whatever its order and however often it recomputes.
  *
- * When op w first runs, its inputs, outputs and scratch are live. Every value that w's ancestors
- * made and that a descendant of w will read is in memory too, or will be made again. So the bytes
- * beyond the budget must come from values made again: at least the cheapest set of their producers
- * whose outputs cover them, a knapsack, of which the fractional solution is a bound. What cannot be
- * made again must be live: that bounds the peak. The largest over all w counts.
+ * A schedule is seen at the first execution of each op w in turn. What is then live, or made again
+ * later, is known (moment.c): the bytes beyond the budget must come from ops that run again, each
+ * at its cost. Two bounds for each w:
+ *   cover  the cheapest set of ops whose outputs cover the bytes: a knapsack, solved exactly where
+ *          that is quick, else in fractions; for all w that could raise the maximum
+ *   cut    ops that run again need their inputs too, and ops that are neither before nor after w in
+ *          every schedule may be either (moment_cut.c); for the w with the most bytes
+ * The largest over all w counts. What cannot be made again bounds the peak. docs/planner.md has the
+ * proof.
  *
- * In-place execution is granted wherever an op may do it. Ancestors and descendants are bit sets:
- * n² / 4 bytes for n ops, and O(n × edges) time. */
+ * Seconds become integers of 52 bits, rounded down: sums are exact, and never above the truth.
+ * Opening takes O(n × reads), a budget a part of it; n² / 4 bytes for n ops (free order). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/moment.h"
+#include "plan/moment_cut.h"
 #include "plan/plan.h"
 
-/* Values that one more run of an op would bring back. */
-struct item {
-    double seconds;
-    int64_t bytes;
+enum {
+    PIECES = 8,             /* of a cover, by which its cost is bounded above */
+    MOST_SETS = 20000,      /* that the search for one cover makes */
+    MOST_CUT_ARCS = 1 << 20 /* of all networks together */
 };
 
-struct bound {
+/* What is remembered of a moment; by op and alternative. */
+struct step {
+    int64_t held_bytes, items_bytes, loose_bytes;
+    int64_t floor_bytes;          /* live in any case */
+    struct moment_line low, high; /* the ends of the cuts */
+    int64_t delay;                /* cost beyond the fastest implementation's */
+    int64_t at_most[PIECES];      /* no cover of the first i + 1 pieces of items_bytes costs more */
+};
+
+struct candidate {
+    uint32_t op;
+    int64_t key;
+};
+
+struct plan_bounds {
     const struct plan_problem *problem;
-    size_t words;                      /* of 64 ops in a row of the bit sets */
-    uint64_t *ancestors, *descendants; /* by op, itself not included */
-    int64_t *item_bytes;               /* by op: outputs that are wanted behind w */
-    struct item *items;
+    struct moment moment;
+    struct moment_cut cut;
+    struct knapsack knapsack;
+    int64_t *cost; /* by op: of its fastest implementation */
+    int exponent;  /* costs are seconds × 2 ^ exponent */
+    struct step *steps;
+    struct candidate *heavy, *light; /* ops whose cut is looked at; the others */
+    uint32_t n_heavy;
+    int64_t floor_bytes;
+    uint32_t floor_op;
+    bool *again_cut, *again_by, *again_op, *again; /* of a cut, an implementation, an op, all */
 };
 
-static bool has(const struct bound *b, const uint64_t *set, uint32_t row, uint32_t op) {
-    return set[row * b->words + op / 64] >> (op % 64) & 1;
+static uint32_t next_of(const struct plan_bounds *b, uint32_t by) {
+    return b->moment.precede.next[by];
 }
 
-/* from, and all that is in its row, goes into to's row. */
-static void absorb(const struct bound *b, uint64_t *set, uint32_t to, uint32_t from) {
-    for (size_t i = 0; i < b->words; i++)
-        set[to * b->words + i] |= set[from * b->words + i];
-    set[to * b->words + from / 64] |= (uint64_t)1 << (from % 64);
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int64_t cost_of(const struct plan_bounds *b, double seconds) {
+    return (int64_t)ldexp(seconds, b->exponent);
 }
 
-static uint32_t producer_of(const struct plan_problem *p, uint32_t input) {
-    return p->values[p->ids[input]].producer;
+static double least_seconds(const struct plan_bounds *b, uint32_t o) {
+    double least = b->problem->ops[o].seconds;
+    for (uint32_t a = o; a != PLAN_NONE; a = next_of(b, a))
+        least = fmin(least, b->problem->ops[a].seconds);
+    return least;
 }
 
-/* The base order is a topological one. */
-static void relate(struct bound *b) {
+/* What one run of w by this implementation costs beyond its fastest, rounded down. */
+static int64_t delay_of(const struct plan_bounds *b, uint32_t w, uint32_t by) {
+    int64_t least = (int64_t)ceil(ldexp(least_seconds(b, w), b->exponent));
+    int64_t cost = cost_of(b, b->problem->ops[by].seconds);
+    return cost > least ? cost - least : 0;
+}
+
+static void count_costs(struct plan_bounds *b) {
     const struct plan_problem *p = b->problem;
+    double total = 0;
+    for (uint32_t o = 0; o < p->n_ops + p->n_alternatives; o++)
+        total += p->ops[o].seconds;
+    b->exponent = total > 0 ? 51 - ilogb(total) : 0;
     for (uint32_t o = 0; o < p->n_ops; o++)
-        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
-            uint32_t producer = producer_of(p, p->ops[o].inputs.first + i);
-            if (producer != PLAN_NONE)
-                absorb(b, b->ancestors, o, producer);
-        }
-    for (uint32_t o = p->n_ops; o-- > 0;)
-        for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
-            uint32_t producer = producer_of(p, p->ops[o].inputs.first + i);
-            if (producer != PLAN_NONE)
-                absorb(b, b->descendants, producer, o);
-        }
-}
-
-static int64_t bytes_of(const struct plan_problem *p, struct plan_span span) {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < span.n; i++) {
-        const struct plan_value *value = &p->values[p->ids[span.first + i]];
-        bytes += value->persistent ? 0 : value->bytes;
+        b->cost[o] = cost_of(b, p->ops[o].seconds);
+    for (uint32_t a = p->n_ops; a < p->n_ops + p->n_alternatives; a++) {
+        int64_t *least = &b->cost[plan_primary(p, a)], cost = cost_of(b, p->ops[a].seconds);
+        *least = cost < *least ? cost : *least;
     }
-    return bytes;
 }
 
-/* What is live while the op runs, less all that in-place execution could save. */
-static int64_t working_bytes(const struct plan_problem *p, const struct plan_op *op) {
-    int64_t outputs = bytes_of(p, op->outputs), saved = 0;
-    for (uint32_t i = 0; i < op->n_overwrites; i++)
-        saved += p->values[p->overwrites[op->first_overwrite + i].output].bytes;
-    return bytes_of(p, op->inputs) + outputs - (saved < outputs ? saved : outputs);
+static int64_t end_of_piece(const struct step *step, int i) {
+    return step->items_bytes / PIECES * (i + 1) + step->items_bytes % PIECES;
 }
 
-static bool reads(const struct plan_problem *p, const struct plan_op *op, uint32_t value) {
-    for (uint32_t i = 0; i < op->inputs.n; i++)
-        if (p->ids[op->inputs.first + i] == value)
-            return true;
-    return false;
+/* The moment's knapsack, and how much its covers cost at most. */
+static void look_at(struct plan_bounds *b, uint32_t w, uint32_t by) {
+    struct step *step = &b->steps[by];
+    const struct moment *m = &b->moment;
+    moment_set(&b->moment, w, by);
+    knapsack_load(&b->knapsack, m->items, m->n_items);
+    *step = (struct step){.held_bytes = m->held_bytes,
+                          .items_bytes = m->items_bytes,
+                          .loose_bytes = m->loose_bytes,
+                          .floor_bytes = m->held_bytes,
+                          .delay = delay_of(b, w, by)};
+    for (int i = 0; i < PIECES; i++)
+        step->at_most[i] = knapsack_greedy(&b->knapsack, end_of_piece(step, i));
 }
 
-/* Marks, op by op, what descendants of w read of what was there before it; *fixed_bytes: of that,
- * what cannot be made again. Each value is counted by the first reader that wants it. */
-static void find_wanted(struct bound *b, uint32_t w, bool *counted, int64_t *fixed_bytes) {
+static void raise_floor(struct plan_bounds *b, uint32_t w, int64_t bytes) {
+    if (bytes <= b->floor_bytes)
+        return;
+    b->floor_bytes = bytes;
+    b->floor_op = w;
+}
+
+/* Before step 0 all inputs are there. */
+static void start_floor(struct plan_bounds *b) {
     const struct plan_problem *p = b->problem;
-    memset(b->item_bytes, 0, p->n_ops * sizeof *b->item_bytes);
-    memset(counted, 0, p->n_values * sizeof *counted);
-    *fixed_bytes = 0;
-    for (uint32_t d = 0; d < p->n_ops; d++) {
-        if (!has(b, b->descendants, w, d))
-            continue;
-        for (uint32_t i = 0; i < p->ops[d].inputs.n; i++) {
-            uint32_t v = p->ids[p->ops[d].inputs.first + i];
-            const struct plan_value *value = &p->values[v];
-            bool before = value->input || (value->producer != PLAN_NONE &&
-                                           has(b, b->ancestors, w, value->producer));
-            if (counted[v] || value->persistent || !before || reads(p, &p->ops[w], v))
-                continue;
-            counted[v] = true;
-            bool again = !value->input && !plan_op_once(&p->ops[value->producer]);
-            *(again ? &b->item_bytes[value->producer] : fixed_bytes) += value->bytes;
+    b->floor_op = PLAN_NONE;
+    for (uint32_t v = 0; v < p->n_values; v++)
+        b->floor_bytes += p->values[v].input && !p->values[v].persistent ? p->values[v].bytes : 0;
+}
+
+static void look_at_all(struct plan_bounds *b) {
+    for (uint32_t w = 0; w < b->problem->n_ops; w++) {
+        int64_t held_bytes = INT64_MAX, loose_bytes = INT64_MAX;
+        for (uint32_t by = w; by != PLAN_NONE; by = next_of(b, by)) {
+            const struct step *step = &b->steps[by];
+            look_at(b, w, by);
+            held_bytes = step->held_bytes < held_bytes ? step->held_bytes : held_bytes;
+            loose_bytes = step->loose_bytes < loose_bytes ? step->loose_bytes : loose_bytes;
         }
+        raise_floor(b, w, held_bytes);
+        b->heavy[w] = (struct candidate){w, loose_bytes};
     }
 }
 
-static int by_price(const void *a, const void *b) {
-    const struct item *x = a, *y = b;
-    double left = x->seconds * (double)y->bytes, right = y->seconds * (double)x->bytes;
-    return (left > right) - (left < right);
+static int by_key(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
 }
 
-/* The least seconds, in fractions of items, that cover `bytes`. */
-static double cover(struct bound *b, int64_t bytes) {
-    size_t n = 0;
-    double seconds = 0;
-    if (bytes <= 0)
+static void choose_heavy(struct plan_bounds *b) {
+    const struct plan_problem *p = b->problem;
+    size_t arcs = 2 * (size_t)p->n_ops + 3 * (size_t)b->moment.precede.n_reads;
+    size_t n = MOST_CUT_ARCS / (arcs + 1) + 1;
+    qsort(b->heavy, p->n_ops, sizeof *b->heavy, by_key);
+    b->n_heavy = n < p->n_ops ? (uint32_t)n : p->n_ops;
+    for (uint32_t i = 0; i < b->n_heavy; i++) {
+        int64_t floor_bytes = INT64_MAX;
+        for (uint32_t by = b->heavy[i].op; by != PLAN_NONE; by = next_of(b, by)) {
+            moment_set(&b->moment, b->heavy[i].op, by);
+            moment_cut_build(&b->cut);
+            struct step *step = &b->steps[by];
+            moment_cut_ends(&b->cut, &step->low, &step->high);
+            if (step->high.bytes > step->floor_bytes)
+                step->floor_bytes = step->high.bytes;
+            floor_bytes = step->floor_bytes < floor_bytes ? step->floor_bytes : floor_bytes;
+        }
+        raise_floor(b, b->heavy[i].op, floor_bytes);
+    }
+}
+
+neap_error *plan_bounds_open(const struct plan_problem *problem, bool fixed_order,
+                             struct plan_bounds **out) {
+    size_t n_ops = problem->n_ops;
+    struct plan_bounds *b;
+    neap_error *error = NULL;
+    TRY(memory_alloc(1, sizeof *b, &b));
+    b->problem = problem;
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->cost, &b->cost));
+    TRY_GOTO(memory_alloc(n_ops + problem->n_alternatives, sizeof *b->steps, &b->steps));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->heavy, &b->heavy));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->light, &b->light));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->again_cut, &b->again_cut));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->again_by, &b->again_by));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->again_op, &b->again_op));
+    TRY_GOTO(memory_alloc(n_ops, sizeof *b->again, &b->again));
+    TRY_GOTO(knapsack_open(n_ops, MOST_SETS, &b->knapsack));
+    count_costs(b);
+    TRY_GOTO(moment_open(problem, fixed_order, b->cost, &b->moment));
+    TRY_GOTO(moment_cut_open(&b->moment, &b->cut));
+    start_floor(b);
+    look_at_all(b);
+    choose_heavy(b);
+done:
+    if (error)
+        plan_bounds_close(b);
+    else
+        *out = b;
+    return error;
+}
+
+void plan_bounds_close(struct plan_bounds *b) {
+    if (!b)
+        return;
+    moment_close(&b->moment);
+    moment_cut_close(&b->cut);
+    knapsack_close(&b->knapsack);
+    free(b->cost);
+    free(b->steps);
+    free(b->heavy);
+    free(b->light);
+    free(b->again_cut);
+    free(b->again_by);
+    free(b->again_op);
+    free(b->again);
+    free(b);
+}
+
+/* ---- one budget ----------------------------------------------------------------------------- */
+
+/* No cover at this moment costs more. */
+static int64_t most_cover(const struct step *step, int64_t budget_bytes) {
+    int64_t missing = step->held_bytes + step->items_bytes - budget_bytes;
+    if (missing <= 0)
         return 0;
-    for (uint32_t o = 0; o < b->problem->n_ops; o++)
-        if (b->item_bytes[o])
-            b->items[n++] = (struct item){b->problem->ops[o].seconds, b->item_bytes[o]};
-    qsort(b->items, n, sizeof *b->items, by_price);
-    for (size_t i = 0; i < n; i++) {
-        if (b->items[i].bytes >= bytes)
-            return seconds + b->items[i].seconds * (double)bytes / (double)b->items[i].bytes;
-        seconds += b->items[i].seconds;
-        bytes -= b->items[i].bytes;
+    int i = 0;
+    while (i < PIECES - 1 && end_of_piece(step, i) < missing)
+        i++;
+    return step->at_most[i];
+}
+
+/* The cheapest cover at the moment that is set; if up to `enough`, any such cost. */
+static int64_t cover_cost(struct plan_bounds *b, int64_t budget_bytes, int64_t enough) {
+    const struct moment *m = &b->moment;
+    int64_t missing = m->held_bytes + m->items_bytes - budget_bytes;
+    bool exact;
+    memset(b->again_by, 0, b->problem->n_ops * sizeof *b->again_by);
+    if (missing <= 0)
+        return 0;
+    knapsack_load(&b->knapsack, m->items, m->n_items);
+    int64_t cost = knapsack_greedy(&b->knapsack, missing);
+    if (cost > enough)
+        cost = knapsack_cover(&b->knapsack, missing, &exact);
+    for (size_t i = 0; i < m->n_items; i++)
+        b->again_by[m->items[i].op] = b->knapsack.best[i];
+    return cost;
+}
+
+/* What passing op w's first execution by one implementation costs at least. */
+static int64_t cost_by(struct plan_bounds *b, uint32_t w, uint32_t by, int64_t budget_bytes,
+                       bool with_cut, int64_t enough) {
+    moment_set(&b->moment, w, by);
+    int64_t cost = cover_cost(b, budget_bytes, enough);
+    if (!with_cut || b->steps[by].low.bytes <= budget_bytes)
+        return cost;
+    enough = cost > enough ? cost : enough;
+    moment_cut_build(&b->cut);
+    int64_t cut = moment_cut_cost(&b->cut, b->steps[by].low, b->steps[by].high, budget_bytes,
+                                  enough, b->again_cut);
+    if (cut <= enough)
+        return cost;
+    memcpy(b->again_by, b->again_cut, b->problem->n_ops * sizeof *b->again_by);
+    return cut;
+}
+
+/* Op w's first execution, if it costs more than any looked at so far. */
+static void try_op(struct plan_bounds *b, uint32_t w, int64_t budget_bytes, bool with_cut,
+                   int64_t *worst, uint32_t *op) {
+    int64_t least = INT64_MAX;
+    for (uint32_t by = w; by != PLAN_NONE; by = next_of(b, by)) {
+        const struct step *step = &b->steps[by];
+        if (step->floor_bytes > budget_bytes || step->delay >= least)
+            continue;
+        int64_t cost =
+            step->delay + cost_by(b, w, by, budget_bytes, with_cut, *worst - step->delay);
+        if (cost <= *worst)
+            return;
+        if (cost < least)
+            memcpy(b->again_op, b->again_by, b->problem->n_ops * sizeof *b->again_op);
+        least = cost < least ? cost : least;
     }
-    return INFINITY;
+    memcpy(b->again, b->again_op, b->problem->n_ops * sizeof *b->again);
+    *worst = least;
+    *op = w;
+}
+
+/* No cover at op w's first execution costs more, whichever implementation it is. */
+static int64_t most_of_op(const struct plan_bounds *b, uint32_t w, int64_t budget_bytes) {
+    int64_t least = INT64_MAX;
+    for (uint32_t by = w; by != PLAN_NONE; by = next_of(b, by)) {
+        if (b->steps[by].floor_bytes > budget_bytes)
+            continue;
+        int64_t most = b->steps[by].delay + most_cover(&b->steps[by], budget_bytes);
+        least = most < least ? most : least;
+    }
+    return least;
+}
+
+/* The cost, and at which op; the budget is at least the floor. */
+static int64_t find_worst(struct plan_bounds *b, int64_t budget_bytes, uint32_t *op) {
+    uint32_t n_ops = b->problem->n_ops, n_light = 0;
+    int64_t worst = 0;
+    b->cut.price = 0;
+    for (uint32_t i = 0; i < b->n_heavy; i++)
+        try_op(b, b->heavy[i].op, budget_bytes, true, &worst, op);
+    for (uint32_t i = b->n_heavy; i < n_ops; i++) {
+        int64_t most = most_of_op(b, b->heavy[i].op, budget_bytes);
+        if (most > worst)
+            b->light[n_light++] = (struct candidate){b->heavy[i].op, most};
+    }
+    qsort(b->light, n_light, sizeof *b->light, by_key);
+    for (uint32_t i = 0; i < n_light && b->light[i].key > worst; i++)
+        try_op(b, b->light[i].op, budget_bytes, false, &worst, op);
+    return worst;
+}
+
+void plan_bounds_at(struct plan_bounds *b, int64_t budget_bytes, struct plan_bound *out,
+                    bool *again) {
+    size_t n_ops = b->problem->n_ops;
+    *out = (struct plan_bound){b->floor_bytes, b->floor_op, INFINITY, PLAN_NONE};
+    memset(b->again, 0, n_ops * sizeof *b->again);
+    if (budget_bytes >= b->floor_bytes)
+        out->extra_seconds = ldexp((double)find_worst(b, budget_bytes, &out->op), -b->exponent);
+    if (again)
+        memcpy(again, b->again, n_ops * sizeof *again);
 }
 
 neap_error *plan_bound(const struct plan_problem *problem, int64_t budget_bytes,
                        struct plan_bound *out) {
-    struct bound b = {.problem = problem, .words = (problem->n_ops + 63) / 64};
-    bool *counted = NULL;
-    neap_error *error = NULL;
-    *out = (struct plan_bound){0};
-    TRY_GOTO(memory_alloc(problem->n_ops * b.words, sizeof *b.ancestors, &b.ancestors));
-    TRY_GOTO(memory_alloc(problem->n_ops * b.words, sizeof *b.descendants, &b.descendants));
-    TRY_GOTO(memory_alloc(problem->n_ops, sizeof *b.item_bytes, &b.item_bytes));
-    TRY_GOTO(memory_alloc(problem->n_ops, sizeof *b.items, &b.items));
-    TRY_GOTO(memory_alloc(problem->n_values, sizeof *counted, &counted));
-    relate(&b);
-    for (uint32_t w = 0; w < problem->n_ops; w++) {
-        int64_t fixed, wanted = 0;
-        find_wanted(&b, w, counted, &fixed);
-        int64_t live = working_bytes(problem, &problem->ops[w]) + fixed;
-        for (uint32_t o = 0; o < problem->n_ops; o++)
-            wanted += b.item_bytes[o];
-        out->floor_bytes = live > out->floor_bytes ? live : out->floor_bytes;
-        out->extra_seconds = fmax(out->extra_seconds, cover(&b, live + wanted - budget_bytes));
-    }
-done:
-    free(b.ancestors);
-    free(b.descendants);
-    free(b.item_bytes);
-    free(b.items);
-    free(counted);
-    return error;
+    struct plan_bounds *bounds;
+    TRY(plan_bounds_open(problem, false, &bounds));
+    plan_bounds_at(bounds, budget_bytes, out, NULL);
+    plan_bounds_close(bounds);
+    return NULL;
 }

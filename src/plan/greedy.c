@@ -1,100 +1,20 @@
-/* greedy: keep everything, then drop what frees the most bytes at the peak per second of recompute,
- * until the peak fits; then take back what turned out not to be needed.
+/* greedy: closes gaps at the peak until it fits.
  *
- * Every candidate that lives across the peak is scored with the seconds of making it again, dropped
- * ancestors included; the best few are replayed exactly. Good at mild budgets; it never makes a
- * value twice behind the border, so very tight budgets are out of its reach. O(drops × tries ×
- * steps). */
+ * A gap of a value lies between two uses of one life. What lives across the peak in a gap is made
+ * again just before the next use instead, its inputs too where they are not alive there; or its
+ * inputs are kept alive. Each way of each candidate is tried on the sequence; what takes the most
+ * excess per second of recompute is done. Then what turned out not to be needed is taken back. Near
+ * the bound at mild budgets, in milliseconds. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "plan/plan.h"
+#include "plan/greedy.h"
 
-enum { TRIES = 6 }; /* candidates replayed at each step */
-
-struct greedy {
-    const struct plan_problem *problem;
-    int64_t target_bytes;
-    bool *drop, *droppable, *seen;
-    struct plan_schedule schedule;
-    struct plan_lives lives;
-    struct plan_measure now;
-};
+enum { TRIES = 1000, DEPTH = 24, PATIENCE = 64 };
 
 struct candidate {
-    uint32_t value;
+    uint32_t value, next_use;
     double score;
 };
-
-static neap_error *measure(struct greedy *g) {
-    TRY(plan_schedule_dropping(g->problem, g->drop, &g->schedule));
-    return plan_replay(g->problem, &g->schedule, &g->now, &g->lives);
-}
-
-/* Seconds of making v again, with dropped inputs that are not yet paid for. */
-static double remake_seconds(const struct greedy *g, uint32_t v, bool *seen) {
-    const struct plan_problem *p = g->problem;
-    uint32_t o = p->values[v].producer;
-    double seconds = p->ops[o].seconds;
-    for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
-        uint32_t input = p->ids[p->ops[o].inputs.first + i];
-        if (g->drop[input] && !seen[input]) {
-            seen[input] = true;
-            seconds += 0.25 * remake_seconds(g, input, seen); /* often made for itself anyway */
-        }
-    }
-    return seconds;
-}
-
-/* The best candidates across the peak, best first; how many. */
-static int find_candidates(struct greedy *g, struct candidate best[TRIES]) {
-    int n = 0;
-    uint32_t peak = g->now.peak_step;
-    for (size_t l = 0; l < g->lives.n; l++) {
-        const struct plan_life *life = &g->lives.at[l];
-        uint32_t v = life->value;
-        if (life->first_step >= peak || life->last_step <= peak || g->drop[v] || !g->droppable[v])
-            continue;
-        memset(g->seen, 0, g->problem->n_values * sizeof *g->seen);
-        struct candidate c = {v, (double)life->bytes / (remake_seconds(g, v, g->seen) + 1e-12)};
-        int at = n < TRIES ? n++ : TRIES;
-        for (; at > 0 && c.score > best[at - 1].score; at--)
-            if (at < TRIES)
-                best[at] = best[at - 1];
-        if (at < TRIES)
-            best[at] = c;
-    }
-    return n;
-}
-
-/* Drops the candidate whose exact replay frees the most per second; false where there is none. */
-static neap_error *drop_one(struct greedy *g, bool *dropped) {
-    struct candidate candidates[TRIES];
-    int n = find_candidates(g, candidates);
-    struct plan_measure before = g->now;
-    uint32_t best = PLAN_NONE;
-    double best_score = -1;
-    for (int i = 0; i < n; i++) {
-        g->drop[candidates[i].value] = true;
-        TRY(measure(g));
-        g->drop[candidates[i].value] = false;
-        int64_t need = before.peak_bytes - g->target_bytes;
-        int64_t freed = before.peak_bytes - g->now.peak_bytes;
-        double score =
-            (double)(freed < need ? freed : need) / (g->now.seconds - before.seconds + 1e-12);
-        if (score > best_score && freed > 0) {
-            best = candidates[i].value;
-            best_score = score;
-        }
-    }
-    if (best == PLAN_NONE &&
-        n) /* no single one lowers the peak: several may, the best guess first */
-        best = candidates[0].value;
-    *dropped = best != PLAN_NONE;
-    if (*dropped)
-        g->drop[best] = true;
-    return measure(g);
-}
 
 static int by_score(const void *a, const void *b) {
     const struct candidate *x = a, *y = b;
@@ -103,69 +23,144 @@ static int by_score(const void *a, const void *b) {
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Keeps again what the target does not need dropped, the most seconds per byte first. */
-static neap_error *take_back(struct greedy *g) {
-    const struct plan_problem *p = g->problem;
-    struct candidate *dropped;
+/* Values that may be made again, alive across `slot` and not used in it. */
+static size_t find_candidates(const struct sequence *s, uint32_t slot, struct candidate *out) {
+    const struct plan_problem *p = s->problem;
     size_t n = 0;
-    neap_error *error = NULL;
-    TRY(memory_alloc(p->n_values, sizeof *dropped, &dropped));
-    for (uint32_t v = 0; v < p->n_values; v++)
-        if (g->drop[v])
-            dropped[n++] = (struct candidate){v, p->ops[p->values[v].producer].seconds /
-                                                     (double)(p->values[v].bytes + 1)};
-    qsort(dropped, n, sizeof *dropped, by_score);
-    for (size_t i = 0; i < n && !error; i++) {
-        double seconds = g->now.seconds;
-        g->drop[dropped[i].value] = false;
-        error = measure(g);
-        if (error || (g->now.peak_bytes <= g->target_bytes && g->now.seconds <= seconds))
+    for (uint32_t v = 0; v < p->n_values; v++) {
+        const struct plan_value *value = &p->values[v];
+        const struct slots *uses = &s->uses[v];
+        if (value->persistent || value->producer == PLAN_NONE || !value->bytes ||
+            plan_op_once(&p->ops[value->producer]) || !uses->n)
             continue;
-        g->drop[dropped[i].value] = true;
-        error = measure(g);
+        uint32_t use = slots_below(uses, slot);
+        if (use == uses->n || uses->at[use] == slot)
+            continue;
+        struct sequence_life life = sequence_life_at(s, v, slot);
+        if (life.end < uses->at[use] || life.start == slot || !life.start)
+            continue;
+        double seconds = p->ops[value->producer].seconds;
+        out[n++] = (struct candidate){v, uses->at[use], (double)value->bytes / (seconds + 1e-12)};
     }
-    free(dropped);
-    return error;
+    qsort(out, n, sizeof *out, by_score);
+    return n < TRIES ? n : TRIES;
 }
 
-static neap_error *search(struct greedy *g, bool *best_drop) {
-    const size_t bytes = g->problem->n_values * sizeof *g->drop;
-    TRY(measure(g));
-    int64_t best_peak = g->now.peak_bytes;
-    memcpy(best_drop, g->drop, bytes);
-    for (bool dropped = true; dropped && g->now.peak_bytes > g->target_bytes;) {
-        TRY(drop_one(g, &dropped));
-        if (g->now.peak_bytes < best_peak) {
-            best_peak = g->now.peak_bytes;
-            memcpy(best_drop, g->drop, bytes);
+/* Runs op o before `slot`, and with it what makes the inputs that are not alive there. */
+static bool make_before(struct sequence *s, uint32_t o, uint32_t slot, int depth) {
+    const struct plan_problem *p = s->problem;
+    uint32_t room = slot - 1;
+    if (!room || !sequence_can_insert(s, o, room))
+        return false;
+    sequence_insert(s, o, room);
+    const struct plan_span inputs = p->ops[o].inputs;
+    for (uint32_t i = 0; i < inputs.n && depth > 0; i++) {
+        uint32_t v = p->ids[inputs.first + i], maker = p->values[v].producer;
+        if (p->values[v].persistent || maker == PLAN_NONE || plan_op_once(&p->ops[maker]))
+            continue;
+        if (sequence_life_at(s, v, room).end <= room && !make_before(s, maker, room, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+struct greedy {
+    struct sequence *s;
+    int64_t target;
+    struct candidate *candidates;
+};
+
+/* What a trial is worth: excess taken per second; < 0: nothing. */
+static double try(struct greedy *g, const struct candidate *c, int depth, int64_t excess) {
+    struct sequence *s = g->s;
+    double seconds = s->seconds;
+    bool made = make_before(s, s->problem->values[c->value].producer, c->next_use, depth);
+    double taken = (double)(excess - profile_area(&s->profile, g->target));
+    double score = made ? taken / (s->seconds - seconds + 1e-12) : -1;
+    sequence_undo(s);
+    return score;
+}
+
+static bool close_best_gap(struct greedy *g) {
+    struct sequence *s = g->s;
+    int64_t excess = profile_area(&s->profile, g->target);
+    size_t n = find_candidates(s, profile_peak_slot(&s->profile), g->candidates);
+    const struct candidate *best = NULL;
+    int best_depth = 0;
+    double best_score = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int depth = 0; depth <= DEPTH; depth += DEPTH) {
+            double score = try(g, &g->candidates[i], depth, excess);
+            if (score > best_score) {
+                best = &g->candidates[i];
+                best_depth = depth;
+                best_score = score;
+            }
+        }
+    if (!best)
+        return false;
+    make_before(s, s->problem->values[best->value].producer, best->next_use, best_depth);
+    sequence_commit(s);
+    return true;
+}
+
+struct extra {
+    uint32_t slot;
+    double seconds;
+};
+
+static int by_seconds(const void *a, const void *b) {
+    const struct extra *x = a, *y = b;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? 1 : -1;
+    return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* Takes back executions without which the limit holds, the longest first. */
+static neap_error *take_back(struct sequence *s, int64_t limit) {
+    struct extra *extras;
+    size_t n = 0;
+    TRY(memory_alloc(s->n_taken, sizeof *extras, &extras));
+    for (uint32_t i = 0; i < s->n_taken; i++) {
+        uint32_t slot = s->taken[i], o = s->op_at[slot];
+        if (s->runs[plan_primary(s->problem, o)].n > 1)
+            extras[n++] = (struct extra){slot, s->problem->ops[o].seconds};
+    }
+    qsort(extras, n, sizeof *extras, by_seconds);
+    for (size_t i = 0; i < n; i++) {
+        if (!sequence_can_remove(s, extras[i].slot))
+            continue;
+        sequence_remove(s, extras[i].slot);
+        if (profile_peak(&s->profile) <= limit)
+            sequence_commit(s);
+        else
+            sequence_undo(s);
+    }
+    free(extras);
+    return NULL;
+}
+
+neap_error *plan_greedy(struct sequence *s, int64_t target_bytes, struct plan_schedule *schedule) {
+    struct greedy g = {.s = s, .target = target_bytes};
+    neap_error *error;
+    int64_t least = INT64_MAX;
+    int patience = PATIENCE;
+    TRY(memory_alloc(s->problem->n_values, sizeof *g.candidates, &g.candidates));
+    TRY_GOTO(sequence_load(s, schedule));
+    while (patience-- > 0 && profile_peak(&s->profile) > target_bytes) {
+        if (!close_best_gap(&g))
+            break;
+        TRY_GOTO(sequence_spread(s));
+        if (profile_peak(&s->profile) < least) {
+            least = profile_peak(&s->profile);
+            patience = PATIENCE;
+            TRY_GOTO(sequence_store(s, schedule));
         }
     }
-    memcpy(g->drop, best_drop, bytes);
-    if (best_peak > g->target_bytes)
-        g->target_bytes =
-            best_peak; /* out of reach: at least the smallest peak at the least time */
-    TRY(measure(g));
-    return take_back(g);
-}
-
-neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t target_bytes,
-                               bool *drop) {
-    struct greedy g = {.problem = problem,
-                       .target_bytes = target_bytes,
-                       .drop = drop,
-                       .droppable = plan_droppable(problem)};
-    bool *best = NULL;
-    neap_error *error = g.droppable ? NULL : error_memory(problem->n_values);
-    if (!error)
-        error = memory_alloc(problem->n_values, sizeof *g.seen, &g.seen);
-    if (!error)
-        error = memory_alloc(problem->n_values, sizeof *best, &best);
-    if (!error)
-        error = search(&g, best);
-    free(best);
-    free(g.seen);
-    free(g.droppable);
-    plan_schedule_free(&g.schedule);
-    plan_lives_free(&g.lives);
+    TRY_GOTO(sequence_load(s, schedule));
+    TRY_GOTO(take_back(s, least > target_bytes ? least : target_bytes));
+    error = sequence_store(s, schedule);
+done:
+    free(g.candidates);
     return error;
 }

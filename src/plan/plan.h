@@ -13,6 +13,8 @@ struct plan_request {
     bool fixed_order; /* first executions stay in the base order */
     uint64_t seed;
     uint64_t moves; /* the most that local search makes; 0: as many as the problem deserves */
+    const struct plan_schedule *warm; /* more seeds, that replay: plans of other budgets */
+    size_t n_warm;
     bool (*stop)(void *context); /* asked every few milliseconds: true, and the best so far is it */
     void *stop_context;          /* NULL stop: never */
 };
@@ -49,7 +51,12 @@ MUST_USE neap_error *plan_seed_cut(const struct plan_problem *problem, int64_t b
 
 /* ---- what strategies are made of ------------------------------------------------------------ */
 
-/* The first backward op in base order: the border between forward and backward. */
+MUST_USE neap_error *plan_base_order(const struct plan_problem *problem,
+                                     struct plan_schedule *schedule);
+
+/* The border between forward and backward: the first op of another phase than forward; where there
+ * is none, the op at which keeping everything first needs the most memory (PLAN_NONE: out of it).
+ */
 uint32_t plan_border(const struct plan_problem *problem);
 
 /* May this value be dropped at the border and made again: produced before it by an op that may run
@@ -62,6 +69,18 @@ bool *plan_droppable(
 MUST_USE neap_error *plan_schedule_dropping(const struct plan_problem *problem, const bool *drop,
                                             struct plan_schedule *schedule);
 
+/* keep.c: the schedule `from`, in which all but the `kept` values (by value) are forgotten just
+ * before step `before` and made again, with what that needs, just before their next use. Not for
+ * values whose op may not run again there. */
+MUST_USE neap_error *plan_schedule_keeping(const struct plan_problem *problem,
+                                           const struct plan_schedule *from, uint32_t before,
+                                           const bool *kept, struct plan_schedule *schedule);
+
+/* thin.c: takes out runs that are not needed: what they make can stay from before without a step
+ * needing more than limit_bytes, or than the schedule's peak where that is more. */
+MUST_USE neap_error *plan_schedule_thin(const struct plan_problem *problem, int64_t limit_bytes,
+                                        struct plan_schedule *schedule);
+
 /* segments.c: the values to drop when the forward is cut into n_segments at single-tensor cuts (the
  * largest segment's bytes minimised, the last segment never recomputed); n_segments 0: a cut
  * wherever there can be one. NEAP_ERROR_USAGE where there are too few cuts. */
@@ -69,18 +88,26 @@ MUST_USE neap_error *plan_drop_segments(const struct plan_problem *problem, int6
                                         bool *drop);
 MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t *n_cuts);
 
-/* greedy.c: drops what frees the most bytes at the peak per second of recompute until the peak is
- * at most `target_bytes`; the smallest peak found where that cannot be reached. `drop` arrives as
- * the start (all false: keep everything). */
-MUST_USE neap_error *plan_drop_greedily(const struct plan_problem *problem, int64_t target_bytes,
-                                        bool *drop);
-
 /* bound.c: what no schedule can beat. */
 struct plan_bound {
     int64_t floor_bytes;  /* no schedule has a smaller peak */
+    uint32_t floor_op;    /* when this op first runs, so much is live; PLAN_NONE: before step 0 */
     double extra_seconds; /* beyond one run of each op, within the budget; INFINITY: none fits */
+    uint32_t op;          /* when this op first runs, so much is missing; PLAN_NONE: nothing is */
 };
 MUST_USE neap_error *plan_bound(const struct plan_problem *problem, int64_t budget_bytes,
                                 struct plan_bound *out);
+
+/* The same for many budgets, and for schedules whose first executions keep the base order. The
+ * problem must live as long. */
+struct plan_bounds;
+MUST_USE neap_error *plan_bounds_open(const struct plan_problem *problem, bool fixed_order,
+                                      struct plan_bounds **out);
+void plan_bounds_close(struct plan_bounds *bounds);
+
+/* `again`, by op, becomes what to run once more after out->op's first execution, the cheapest way
+ * past it that is known; all false where nothing is missing or nothing fits. NULL: not asked. */
+void plan_bounds_at(struct plan_bounds *bounds, int64_t budget_bytes, struct plan_bound *out,
+                    bool *again);
 
 #endif

@@ -1,8 +1,8 @@
 /* solve: a budget's plan, chosen from a table of strategies.
  *
- * A fixed strategy is replayed and placed as it is. `auto` tries them all, and from each of them
- * the greedy one, at a falling target until its arena, not only its peak, is within the budget; the
- * fastest that fits is taken, so it is never slower than one of them that fits. */
+ * A fixed strategy is replayed and placed as it is. `auto` tries them all and searches from each,
+ * at a falling target until the arena, not only the peak, is within the budget; the fastest that
+ * fits is taken, so it is never slower than one of them that fits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,21 @@
 
 #include "plan/place.h"
 #include "plan/plan.h"
+#include "plan/search.h"
 
-enum { PLACEMENT_ROUNDS = 8 };
+enum {
+    PLACEMENT_ROUNDS = 8,
+    MOST_SEGMENTS = 64 /* of sequential:K, as a place to start */
+};
+
+bool plan_stopped(const struct plan_request *request) {
+    return request->stop && request->stop(request->stop_context);
+}
+
+/* The effort that a problem deserves. */
+static uint64_t default_moves(const struct plan_problem *p) {
+    return 10000 * (uint64_t)(p->n_ops < 600 ? p->n_ops : 600);
+}
 
 struct solve {
     const struct plan_problem *problem;
@@ -24,10 +37,14 @@ void plan_result_free(struct plan_result *result) {
     plan_lives_free(&result->lives);
 }
 
-/* From a set of dropped values to a placed and checked plan. */
-static neap_error *finish(const struct solve *s, const char *name, struct plan_result *r) {
+/* What the budget is for. */
+static int64_t bytes_of(const struct solve *s, const struct plan_result *r) {
+    return s->request->live_peak ? r->measure.peak_bytes : r->arena_bytes;
+}
+
+/* From a schedule to a placed and checked plan. */
+static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_problem *p = s->problem;
-    TRY(plan_schedule_dropping(p, s->drop, &r->schedule));
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
     TRY(plan_place(&r->lives, s->request->alignment_bytes, &r->arena_bytes));
     struct plan_claim claim = {.peak_bytes = r->measure.peak_bytes,
@@ -35,8 +52,7 @@ static neap_error *finish(const struct solve *s, const char *name, struct plan_r
                                .alignment_bytes = s->request->alignment_bytes,
                                .seconds = r->measure.seconds};
     TRY(plan_check(p, &r->schedule, &r->lives, &claim));
-    r->fits = r->arena_bytes <= s->request->budget_bytes;
-    snprintf(r->strategy, sizeof r->strategy, "%s", name);
+    r->fits = bytes_of(s, r) <= s->request->budget_bytes;
     return NULL;
 }
 
@@ -95,20 +111,22 @@ static const struct {
 enum { N_STRATEGIES = sizeof strategies / sizeof *strategies };
 
 /* Is `a` the better of two plans? */
-static bool better(const struct plan_result *a, const struct plan_result *b) {
+static bool better(const struct solve *s, const struct plan_result *a,
+                   const struct plan_result *b) {
     if (a->fits != b->fits)
         return a->fits;
-    if (!a->fits)
-        return a->arena_bytes < b->arena_bytes;
-    if (a->measure.seconds != b->measure.seconds)
+    if (a->fits && a->measure.seconds != b->measure.seconds)
         return a->measure.seconds < b->measure.seconds;
-    return a->arena_bytes < b->arena_bytes;
+    return bytes_of(s, a) < bytes_of(s, b);
 }
 
 static neap_error *consider(const struct solve *s, const char *name, struct plan_result *best) {
     struct plan_result candidate = {0};
-    neap_error *error = finish(s, name, &candidate);
-    if (!error && (!best->schedule.n || better(&candidate, best))) {
+    neap_error *error = plan_schedule_dropping(s->problem, s->drop, &candidate.schedule);
+    if (!error)
+        error = place(s, &candidate);
+    snprintf(candidate.strategy, sizeof candidate.strategy, "%s", name);
+    if (!error && (!best->schedule.n || better(s, &candidate, best))) {
         plan_result_free(best);
         *best = candidate;
         return NULL;
@@ -117,33 +135,72 @@ static neap_error *consider(const struct solve *s, const char *name, struct plan
     return error;
 }
 
-/* Greedy from a strategy's dropped values, at the budget, then at what placement wasted less, until
- * the arena fits. */
-static neap_error *consider_greedy(const struct solve *s,
-                                   neap_error *(*start)(const struct solve *s),
-                                   struct plan_result *best) {
-    int64_t target = s->request->budget_bytes;
+/* The search's best schedule, placed. */
+static neap_error *consider_search(const struct solve *s, const struct search *search,
+                                   struct plan_result *best, int64_t *arena_bytes) {
+    struct plan_result candidate = {0};
+    TRY(plan_schedule_copy(&candidate.schedule, search_best(search)));
+    neap_error *error = place(s, &candidate);
+    *arena_bytes = candidate.arena_bytes;
+    snprintf(candidate.strategy, sizeof candidate.strategy, "search");
+    if (!error && better(s, &candidate, best)) {
+        plan_result_free(best);
+        *best = candidate;
+    } else {
+        plan_result_free(&candidate);
+    }
+    return error;
+}
+
+/* What the user gave, the fixed strategies, and what they are made of, as places to start. */
+static neap_error *offer_seeds(const struct solve *s, struct search *search,
+                               struct plan_result *best) {
+    const struct plan_request *r = s->request;
+    TRY(search_offer(search, &best->schedule));
+    for (size_t i = 0; i < r->n_warm; i++)
+        TRY(search_offer(search, &r->warm[i]));
+    int64_t cuts;
+    TRY(plan_count_cuts(s->problem, &cuts));
+    for (int64_t k = 2; k <= cuts + 1 && k <= MOST_SEGMENTS; k++) {
+        struct plan_schedule schedule = {0};
+        TRY(plan_drop_segments(s->problem, k, s->drop));
+        neap_error *error = plan_schedule_dropping(s->problem, s->drop, &schedule);
+        if (!error)
+            error = search_offer(search, &schedule);
+        plan_schedule_free(&schedule);
+        TRY(error);
+    }
+    return NULL;
+}
+
+/* Searches for the budget, then for what placement wasted less, until the arena fits. Where the
+ * budget is out of reach, for the least seconds at the smallest peak that was reached. */
+static neap_error *search_plan(const struct solve *s, struct search *search,
+                               struct plan_result *best) {
+    const struct plan_request *r = s->request;
+    uint64_t moves = r->moves ? r->moves : default_moves(s->problem);
+    int64_t target = r->budget_bytes, arena;
+    TRY(offer_seeds(s, search, best));
+    TRY(search_seed(search, target));
+    TRY(search_improve(search, target, moves));
+    if (search_peak(search) > target) {
+        target = search_peak(search);
+        TRY(search_improve(search, target, moves / 4));
+        return consider_search(s, search, best, &arena);
+    }
     for (int round = 0; round < PLACEMENT_ROUNDS; round++) {
-        struct plan_result candidate = {0};
-        TRY(start(s));
-        TRY(plan_drop_greedily(s->problem, target, s->drop));
-        neap_error *error = finish(s, "greedy", &candidate);
-        int64_t over = candidate.arena_bytes - s->request->budget_bytes;
-        bool reachable = candidate.measure.peak_bytes <= target;
-        if (!error && better(&candidate, best)) {
-            plan_result_free(best);
-            *best = candidate;
-        } else {
-            plan_result_free(&candidate);
-        }
-        if (error || over <= 0 || !reachable)
-            return error;
-        target -= over;
+        TRY(consider_search(s, search, best, &arena));
+        if (r->live_peak || arena <= r->budget_bytes || plan_stopped(r))
+            break;
+        target -= arena - r->budget_bytes;
+        TRY(search_seed(search, target));
+        TRY(search_improve(search, target, moves / 8));
     }
     return NULL;
 }
 
 static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
+    struct search *search;
     for (int i = 0; i < N_STRATEGIES; i++) {
         if (!strategies[i].in_auto)
             continue;
@@ -152,10 +209,11 @@ static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
         if (best->fits && i == 0) /* keeping everything fits: nothing is faster */
             return NULL;
     }
-    for (int i = 0; i < N_STRATEGIES; i++)
-        if (strategies[i].in_auto)
-            TRY(consider_greedy(s, strategies[i].drop, best));
-    return NULL;
+    TRY(search_create(s->problem, s->request, &search));
+    neap_error *error = search_plan(s, search, best);
+    search_free(search);
+    best->stopped = plan_stopped(s->request);
+    return error;
 }
 
 static neap_error *solve_named(const struct solve *s, struct plan_result *best) {

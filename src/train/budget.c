@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "train/deadline.h"
 #include "train/session.h"
 
 enum { HEADROOM_BYTES = 256 << 20 };
@@ -62,13 +63,18 @@ static neap_error *find_wrapped(const struct compiled *c, const char *patterns, 
 
 neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
                           int64_t budget_bytes, struct plan_result *out) {
+    struct deadline deadline = deadline_start(o->time_limit_seconds);
     bool *wrapped = NULL;
     if (o->recompute_layers)
         TRY(find_wrapped(c, o->recompute_layers, &wrapped));
     const struct plan_request request = {.strategy = o->recompute,
                                          .wrapped = wrapped,
                                          .budget_bytes = budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES};
+                                         .alignment_bytes = ALIGNMENT_BYTES,
+                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
+                                         .seed = o->plan_seed,
+                                         .stop = deadline_passed,
+                                         .stop_context = &deadline};
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(wrapped);
     return error;
@@ -80,14 +86,21 @@ static neap_error *solve_store_all(const struct compiled *c, struct plan_result 
     return plan_solve(&c->problem, &request, out);
 }
 
+/* Of the options' time limit; a moment where nothing is left, as 0 is no limit. */
+static double time_left(const struct neap_options *o, double start_seconds) {
+    double left = o->time_limit_seconds - (process_seconds() - start_seconds);
+    return o->time_limit_seconds > 0 ? fmax(left, 1e-9) : 0;
+}
+
 /* The smallest budget that a plan was found for, in the limit's unit. */
-static neap_error *find_smallest(struct neap_plan *s) {
+static neap_error *find_smallest(struct neap_plan *s, double start_seconds) {
     struct plan_result least;
     struct plan_bound bound;
     neap_error *error = NULL;
     struct neap_options o = s->options;
     o.recompute = "auto";
     o.recompute_layers = NULL;
+    o.time_limit_seconds = time_left(&s->options, start_seconds);
     TRY(session_solve(s->step, &o, 0, &least));
     int64_t micro = session_micro_size(&s->options),
             micro_batches = (s->options.batch + micro - 1) / micro;
@@ -127,10 +140,11 @@ static neap_error *find_bound(struct neap_plan *s) {
 
 neap_error *session_plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
+    double start_seconds = process_seconds();
     TRY(solve_store_all(s->whole, &s->store_all));
     s->arena_budget_bytes = arena_budget(s);
     if (!least)
         TRY(session_solve(s->step, &s->options, s->arena_budget_bytes, &s->plan));
-    TRY(find_smallest(s));
+    TRY(find_smallest(s, start_seconds));
     return find_bound(s);
 }

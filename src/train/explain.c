@@ -140,19 +140,19 @@ static void measure_columns(struct explained *e) {
 }
 
 /* In place, the first step counts the bytes of the input alone. */
-static void measure_live(struct explained *e) {
-    const struct plan_lives *lives = &e->plan->plan.lives;
-    size_t n_steps = e->plan->plan.schedule.n;
+void session_live_bytes(const struct neap_plan *plan, int64_t *live_bytes) {
+    const struct plan_lives *lives = &plan->plan.lives;
+    size_t n_steps = plan->plan.schedule.n;
     for (size_t l = 0; l < lives->n; l++) {
         const struct plan_life *life = &lives->at[l];
         size_t first = life->first_step + (size_t)(life->in_place_of != PLAN_NONE);
         if (first > life->last_step)
             continue;
-        e->live_bytes[first] += life->bytes;
-        e->live_bytes[life->last_step + 1] -= life->bytes;
+        live_bytes[first] += life->bytes;
+        live_bytes[life->last_step + 1] -= life->bytes;
     }
     for (size_t step = 1; step < n_steps; step++)
-        e->live_bytes[step] += e->live_bytes[step - 1];
+        live_bytes[step] += live_bytes[step - 1];
 }
 
 static void print_steps(struct explained *e) {
@@ -175,7 +175,7 @@ neap_error *neap_plan_explain(const neap_plan *plan, FILE *file) {
         error = memory_alloc(plan->step->problem.n_ops, sizeof *e.executed, &e.executed);
     if (!error) {
         measure_columns(&e);
-        measure_live(&e);
+        session_live_bytes(plan, e.live_bytes);
         print_steps(&e);
         if (ferror(file))
             error = error_make(NEAP_ERROR_RUNTIME, "cannot write the steps of '%s'",

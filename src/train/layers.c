@@ -52,8 +52,7 @@ static struct neap_layer describe(const neap_graph *g, const struct node *node) 
     return layer;
 }
 
-/* The first step that belongs to backward; the number of steps where none does. */
-static uint32_t border_step(const struct neap_plan *s) {
+uint32_t layers_border_step(const struct neap_plan *s) {
     uint32_t border = plan_border(&s->step->problem), step = 0;
     while (step < s->plan.schedule.n && s->plan.schedule.ops[step] < border)
         step++;
@@ -63,7 +62,7 @@ static uint32_t border_step(const struct neap_plan *s) {
 /* layer_of[node]: its row, or ID_NONE. */
 static void follow_plan(struct neap_plan *s, const uint32_t *layer_of) {
     const struct compiled *c = s->step;
-    const uint32_t border = border_step(s);
+    const uint32_t border = layers_border_step(s);
     for (size_t i = 0; i < s->n_layers; i++)
         s->layers[i].recomputed = -1;
     for (size_t step = 0; step < s->plan.schedule.n; step++) {

@@ -33,12 +33,12 @@ static struct neap_totals totals_of(const struct neap_plan *s, const struct comp
     };
 }
 
-/* Of a step in which every op runs once in each micro-batch. */
-static double once_seconds(const struct compiled *c, int64_t n_micro) {
+double session_once_seconds(const struct neap_plan *s) {
+    const struct plan_problem *p = &s->step->problem;
     double seconds = 0;
-    for (uint32_t o = 0; o < c->problem.n_ops; o++)
+    for (uint32_t o = 0; o < p->n_ops; o++)
         seconds +=
-            c->problem.ops[o].seconds * (c->problem.ops[o].update_part ? 1 : (double)n_micro);
+            p->ops[o].seconds * (p->ops[o].update_part ? 1 : (double)s->report.micro_batches);
     return seconds;
 }
 
@@ -103,8 +103,9 @@ neap_error *session_report(struct neap_plan *s) {
     r->plan = totals_of(s, s->step, &s->plan, r->micro_batches);
     int64_t bound = r->budget_is_arena ? r->plan.arena_bytes : r->plan.peak_bytes;
     r->fits = s->plan.fits && bound <= r->budget_bytes;
+    r->stopped = s->plan.stopped;
     r->recomputed_ops = s->plan.measure.recomputed;
-    double once = once_seconds(s->step, r->micro_batches);
+    double once = session_once_seconds(s);
     r->recompute_seconds = r->recomputed_ops ? r->plan.step_seconds - once : 0;
     r->overhead = r->plan.step_seconds / r->store_all.step_seconds - 1;
     r->overhead_lower_bound =

@@ -88,7 +88,8 @@ MUST_USE neap_error *session_plan_step(struct neap_plan *s);
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
                                         const neap_graph *fixed, struct compiled **out);
-/* A plan by the options' strategy, its arena within the budget if it fits. */
+/* A plan by the options' strategy, its arena within the budget if it fits; their time limit is for
+ * this plan alone. */
 MUST_USE neap_error *session_solve(const struct compiled *c, const struct neap_options *o,
                                    int64_t budget_bytes, struct plan_result *out);
 /* Weights, gradients, state, buffers and host memory. */
@@ -98,6 +99,12 @@ neap_error *session_refuse(struct neap_plan *s);
 
 /* report.c: fills session->report from the plans. */
 MUST_USE neap_error *session_report(struct neap_plan *session);
+/* Of a step in which every op runs once in each micro-batch; the report says how many. */
+double session_once_seconds(const struct neap_plan *session);
+
+/* explain.c: the bytes live in each step of the plan, into an array of zeros with room for one more
+ * than there are steps. */
+void session_live_bytes(const struct neap_plan *session, int64_t *live_bytes);
 /* "512.0 MiB" or "1.3 GiB", into buffer[24]; returns it. */
 const char *report_bytes(int64_t bytes, char buffer[24]);
 

@@ -1,0 +1,29 @@
+/* The search behind `auto`: seeds from every solver, greedy from each, then local search. */
+#ifndef NEAP_PLAN_SEARCH_H
+#define NEAP_PLAN_SEARCH_H
+
+#include "plan/plan.h"
+
+struct search;
+
+MUST_USE neap_error *search_create(const struct plan_problem *problem,
+                                   const struct plan_request *request, struct search **out);
+void search_free(struct search *search);
+
+/* A schedule that replays, to start from. */
+MUST_USE neap_error *search_offer(struct search *search, const struct plan_schedule *schedule);
+
+/* Seeds and greedy for a live peak of target_bytes. */
+MUST_USE neap_error *search_seed(struct search *search, int64_t target_bytes);
+/* Local search from the best of what is there, at most `moves`. */
+MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes, uint64_t moves);
+
+/* The best that is known: least seconds within the target, or least peak. Belongs to the search,
+ * until it is called again. */
+const struct plan_schedule *search_best(const struct search *search);
+int64_t search_peak(const struct search *search);
+
+/* Does the request's stop say so? */
+bool plan_stopped(const struct plan_request *request);
+
+#endif
