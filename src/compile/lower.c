@@ -142,6 +142,22 @@ static neap_error *lower_ops(struct compiled *c, const double *seconds, bool upd
     return NULL;
 }
 
+/* The fastest implementation is the primary: seconds may have been measured. */
+static void put_fastest_first(struct compiled *c) {
+    struct plan_problem *p = &c->problem;
+    for (uint32_t a = p->n_ops; a < p->n_ops + p->n_alternatives; a++) {
+        uint32_t primary = p->ops[a].alternative_of;
+        if (p->ops[a].seconds >= p->ops[primary].seconds)
+            continue;
+        struct plan_op faster = p->ops[a];
+        node_id node = c->node_of_op[a];
+        p->ops[a] = p->ops[primary];
+        p->ops[primary] = faster;
+        c->node_of_op[a] = c->node_of_op[primary];
+        c->node_of_op[primary] = node;
+    }
+}
+
 static void count_persistent(struct compiled *c) {
     int64_t *const totals[N_VALUE_KINDS] = {
         [VALUE_PARAMETER] = &c->persistent.weights,
@@ -175,6 +191,7 @@ neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_i
     if (measured_costs && c->device->backend->runs)
         TRY_GOTO(compile_measure_seconds(c, seconds));
     TRY_GOTO(lower_ops(c, seconds, update_is_part));
+    put_fastest_first(c);
     count_persistent(c);
 done:
     free(scratch);
