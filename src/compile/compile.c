@@ -12,8 +12,8 @@
 
 enum { MAX_NAME = 128 };
 
-static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update",
-                                     "fuse",  "sink",   "prune",     "layout",   NULL};
+static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update", "fuse",
+                                     "mask",  "sink",   "prune",     "layout",   NULL};
 
 const char *compile_stage(size_t index) {
     return index < sizeof stages / sizeof *stages ? stages[index] : NULL;
@@ -108,10 +108,13 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
         STAGE("update", pass_update(c->g, &o->update, gradients, n_values));
     }
     STAGE("fuse", pass_fuse_after_autodiff(c->g, &result));
-    if (o->training)
+    if (o->training) {
+        STAGE("mask", pass_mask(c->g));
         STAGE("sink", is_fused(o) ? pass_sink_updates(c->g) : NULL);
+    }
     STAGE("prune", pass_prune(c->g, &result));
     STAGE("layout", choose_layouts(c, o, &result));
+    TRY_GOTO(compile_alternatives(c));
     TRY_GOTO(compile_lower(c, o->measured_costs, !is_fused(o)));
 done:
     free(gradients);
@@ -135,6 +138,7 @@ void compiled_free(struct compiled *c) {
     }
     free(c->states);
     free(c->kernels);
+    free(c->primary);
     free(c->node_of_op);
     free(c->value_of_plan);
     free(c->plan_of_value);

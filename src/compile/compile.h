@@ -30,12 +30,13 @@ struct persistent_bytes {
 };
 
 struct compiled {
-    neap_graph *g;
+    neap_graph *g; /* behind the step's nodes stand their alternatives */
     struct device *device;
     const struct kernel **kernels; /* by node; NULL for views */
+    node_id *primary;              /* by node: itself, or whose alternative it is */
     void **states;                 /* by node: the kernels' own */
     struct plan_problem problem;
-    node_id *node_of_op;       /* by op of the problem */
+    node_id *node_of_op;       /* by op and alternative of the problem */
     value_id *value_of_plan;   /* by the problem's value; ID_NONE for scratch */
     uint32_t *plan_of_value;   /* by value: its storage in the problem; PLAN_NONE for none */
     uint32_t *scratch_of_node; /* by node: the problem's value, PLAN_NONE for none */
@@ -56,6 +57,8 @@ void compiled_seconds(const struct compiled *c, const struct plan_schedule *sche
 
 /* ---- the steps that have files of their own ------------------------------------------------- */
 
+/* alternatives.c: nodes that do the same work in another way, at the end of the graph. */
+MUST_USE neap_error *compile_alternatives(struct compiled *c);
 /* lower.c: kernels with their scratch, then the problem. */
 MUST_USE neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_is_part);
 /* costs.c: seconds of a node, modelled from FLOPs and bytes with the rates in that file. */

@@ -1,7 +1,8 @@
 /* lower: from a graph with layouts to kernels and a planning problem.
  *
- * Every node but views becomes an op, every storage a value; views are read at their roots. Scratch
- * is one more output. In-place rights are the ops' own, where input and output are alike. */
+ * Every node but views becomes an op or an alternative of one, every storage a value; views are
+ * read at their roots. Scratch is one more output. In-place rights are the ops' own, where input
+ * and output are alike. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,15 +92,21 @@ static void lower_overwrites(struct compiled *c, const struct node *node, struct
     }
 }
 
-static void lower_op(struct compiled *c, node_id n, double seconds, bool update_is_part) {
+/* `op_of_node` gives the ops of the nodes before. */
+static void lower_op(struct compiled *c, node_id n, double seconds, bool update_is_part,
+                     uint32_t *op_of_node) {
     static const enum plan_phase phases[N_PHASES] = {PLAN_FORWARD, PLAN_BACKWARD, PLAN_UPDATE};
     struct plan_problem *p = &c->problem;
     const struct node *node = graph_node(c->g, n);
-    struct plan_op *op = &p->ops[p->n_ops];
+    bool alternative = c->primary[n] != n;
+    uint32_t index = p->n_ops + p->n_alternatives;
+    uint32_t primary = alternative ? op_of_node[c->primary[n]] : index;
+    struct plan_op *op = &p->ops[index];
     *op = (struct plan_op){.seconds = seconds,
                            .phase = phases[node->phase],
                            .effect = node->n_updates > 0 || node->op->flags & OP_EFFECT,
-                           .update_part = node->phase == PHASE_UPDATE && update_is_part};
+                           .update_part = node->phase == PHASE_UPDATE && update_is_part,
+                           .alternative_of = primary};
     op->inputs = lower_ids(c, node->inputs, node->n_inputs);
     op->outputs = lower_ids(c, node->outputs, node->n_outputs);
     if (c->scratch_of_node[n] != PLAN_NONE) {
@@ -107,15 +114,18 @@ static void lower_op(struct compiled *c, node_id n, double seconds, bool update_
         op->outputs.n++;
     }
     for (uint32_t i = 0; i < op->outputs.n; i++)
-        p->values[p->ids[op->outputs.first + i]].producer = p->n_ops;
+        p->values[p->ids[op->outputs.first + i]].producer = primary;
     op->updates = lower_ids(c, node->updates, node->n_updates);
     lower_overwrites(c, node, op);
-    c->node_of_op[p->n_ops++] = n;
+    c->node_of_op[index] = n;
+    op_of_node[n] = index;
+    *(alternative ? &p->n_alternatives : &p->n_ops) += 1;
 }
 
 static neap_error *lower_ops(struct compiled *c, const double *seconds, bool update_is_part) {
     struct plan_problem *p = &c->problem;
     size_t n_ids = 0, n_overwrites = 0;
+    uint32_t *op_of_node;
     for (node_id n = 0; n < c->g->n_nodes; n++) {
         const struct node *node = graph_node(c->g, n);
         n_ids += node->n_inputs + node->n_outputs + node->n_updates + 1;
@@ -124,10 +134,28 @@ static neap_error *lower_ops(struct compiled *c, const double *seconds, bool upd
     TRY(pool_alloc(&p->pool, c->g->n_nodes, sizeof *p->ops, &p->ops));
     TRY(pool_alloc(&p->pool, n_ids, sizeof *p->ids, &p->ids));
     TRY(pool_alloc(&p->pool, n_overwrites, sizeof *p->overwrites, &p->overwrites));
+    TRY(memory_alloc(c->g->n_nodes, sizeof *op_of_node, &op_of_node));
     for (node_id n = 0; n < c->g->n_nodes; n++)
         if (c->kernels[n])
-            lower_op(c, n, seconds[n], update_is_part);
+            lower_op(c, n, seconds[n], update_is_part, op_of_node);
+    free(op_of_node);
     return NULL;
+}
+
+/* The fastest implementation is the primary: seconds may have been measured. */
+static void put_fastest_first(struct compiled *c) {
+    struct plan_problem *p = &c->problem;
+    for (uint32_t a = p->n_ops; a < p->n_ops + p->n_alternatives; a++) {
+        uint32_t primary = p->ops[a].alternative_of;
+        if (p->ops[a].seconds >= p->ops[primary].seconds)
+            continue;
+        struct plan_op faster = p->ops[a];
+        node_id node = c->node_of_op[a];
+        p->ops[a] = p->ops[primary];
+        p->ops[primary] = faster;
+        c->node_of_op[a] = c->node_of_op[primary];
+        c->node_of_op[primary] = node;
+    }
 }
 
 static void count_persistent(struct compiled *c) {
@@ -163,6 +191,7 @@ neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_i
     if (measured_costs && c->device->backend->runs)
         TRY_GOTO(compile_measure_seconds(c, seconds));
     TRY_GOTO(lower_ops(c, seconds, update_is_part));
+    put_fastest_first(c);
     count_persistent(c);
 done:
     free(scratch);

@@ -73,6 +73,7 @@ struct op_overwrite {
     int8_t input, output;
 };
 enum { MAX_OVERWRITES = 4 };
+enum { MAX_ALTERNATIVE_INPUTS = 4, MAX_ALTERNATIVE_OUTPUTS = 2 }; /* of an op that has one */
 
 struct op_def {
     const char *name;
@@ -88,6 +89,9 @@ struct op_def {
     neap_error *(*infer)(neap_graph *g, node_id node);
     /* Appends the nodes that compute the gradients wanted; NULL: the op has none. */
     neap_error *(*gradient)(struct autodiff *ad, node_id node);
+    /* Other inputs, as many, from which the node computes the same outputs to the last bit; false:
+     * there are none. NULL: never. */
+    bool (*alternative)(const neap_graph *g, const struct node *node, value_id *inputs);
     void (*cost)(const neap_graph *g, const struct node *node, struct op_cost *cost);
     /* The definition, naive, accumulating in double; plain layouts. */
     void (*reference)(const struct op_call *call);

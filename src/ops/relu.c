@@ -1,6 +1,7 @@
 /* relu: y = max(x, 0), NaN staying NaN; optionally a second output, one bit per element: x > 0.
- * Backward needs the sign alone: the output if something else reads it in backward anyway, else the
- * bit mask, 1/32 of the bytes. */
+ * Backward needs the sign alone: the bit mask, 1/32 of the bytes, or y. Autodiff saves y if
+ * something else reads it in backward anyway, so that the ReLU can be fused into a node that makes
+ * no mask; pass/mask.c asks for the mask where there is one, and the planner may go back to y. */
 #include "ops/autodiff.h"
 
 /* ---- backward: dx = dy where the saved value is positive, else 0 ---------------------------- */
@@ -21,6 +22,16 @@ static void backward_reference(const struct op_call *call) {
                    tensor_get(&call->in[1], i) > 0 ? tensor_get(&call->in[0], i) : 0);
 }
 
+/* In the mask's stead y, the first output of the node that makes it. */
+static bool backward_alternative(const neap_graph *g, const struct node *node, value_id *inputs) {
+    const struct value *saved = node_input(g, node, 1);
+    if (saved->dtype != DTYPE_BIT || saved->producer == ID_NONE)
+        return false;
+    inputs[0] = node->inputs[0];
+    inputs[1] = graph_node(g, saved->producer)->outputs[0];
+    return true;
+}
+
 const struct op_def op_relu_backward = {
     .name = "relu_backward",
     .summary = "dx = dy where saved > 0, else 0 (dy, y or mask) → dx",
@@ -32,6 +43,7 @@ const struct op_def op_relu_backward = {
     .overwrites = {{0, 0}},
     .n_overwrites = 1,
     .infer = backward_infer,
+    .alternative = backward_alternative,
     .cost = cost_elementwise,
     .reference = backward_reference,
 };

@@ -14,6 +14,9 @@ MUST_USE neap_error *pass_expand(const neap_graph *g, bool training, neap_graph 
 MUST_USE neap_error *pass_fuse_before_autodiff(const neap_graph *g, neap_graph **out);
 MUST_USE neap_error *pass_fuse_after_autodiff(const neap_graph *g, neap_graph **out);
 
+/* mask.c: a ReLU's backward reads a bit mask wherever the forward can make one. In place. */
+MUST_USE neap_error *pass_mask(neap_graph *g);
+
 /* update.c: the optimizer's nodes, and where parameter gradients live. */
 struct update_options {
     const struct op_def *op; /* sgd, adam */

@@ -52,9 +52,10 @@ struct plan_problem {
 
 /* The op whose work op o does: itself, or for an alternative the one that it can stand in for.
  * An alternative is another implementation, with its own seconds, inputs, scratch and overwrites;
- * it makes and changes the same values to the last bit, and stands where its primary does in the
- * base order. A schedule may hold its number. Wherever this header speaks of an op, the op and its
- * alternatives count as one; the producer of a value, scratch too, is the primary. */
+ * it makes and changes the same values to the last bit, is no faster, so that no schedule takes
+ * less time than one run of each primary, and stands where its primary does in the base order. A
+ * schedule may hold its number. Wherever this header speaks of an op, the op and its alternatives
+ * count as one; the producer of a value, scratch too, is the primary. */
 static inline uint32_t plan_primary(const struct plan_problem *problem, uint32_t o) {
     return o < problem->n_ops ? o : problem->ops[o].alternative_of;
 }

@@ -72,9 +72,14 @@ static bool is_slow(const struct explained *e, const struct line *line) {
     return slow && e->c->device->backend->runs;
 }
 
+/* Of the op that the step runs, in whichever implementation. */
+static bool *executed_at(const struct explained *e, uint32_t step) {
+    return &e->executed[plan_primary(&e->c->problem, e->plan->plan.schedule.ops[step])];
+}
+
 static void marks_of(const struct explained *e, uint32_t step, const struct line *line,
                      char marks[MARKS_BYTES]) {
-    bool recompute = e->executed[e->plan->plan.schedule.ops[step]], in_place = false;
+    bool recompute = *executed_at(e, step), in_place = false;
     for (uint32_t l = line->first_life; l < line->end_life; l++)
         in_place = in_place || e->plan->plan.lives.at[l].in_place_of != PLAN_NONE;
     snprintf(marks, MARKS_BYTES, "%s%s%s", recompute ? "recompute " : "",
@@ -115,7 +120,7 @@ static void print_line(struct explained *e, uint32_t step, const struct line *li
             scratch_size ? digits_of(scratch_size).text : "-");
     print_outputs(e, line);
     fputc('\n', e->file);
-    e->executed[e->plan->plan.schedule.ops[step]] = true;
+    *executed_at(e, step) = true;
 }
 
 static void widen(int *width, const char *text) {

@@ -116,6 +116,21 @@ struct compile_options network_compile_options(const struct network_request *r,
                                     .fixed = r->fixed};
 }
 
+static void link_program(struct network *n) {
+    const struct compiled *c = n->compiled;
+    assert_no_error(arena_create(n->device, n->plan.arena_bytes, &n->arena));
+    const struct program_source source = {.g = c->g,
+                                          .kernels = c->kernels,
+                                          .states = c->states,
+                                          .problem = &c->problem,
+                                          .node_of_op = c->node_of_op,
+                                          .plan_of_value = c->plan_of_value,
+                                          .scratch_of_node = c->scratch_of_node,
+                                          .schedule = &n->plan.schedule,
+                                          .lives = &n->plan.lives};
+    assert_no_error(program_create(&source, &n->arena, n->store, &n->program));
+}
+
 void network_open(const struct network_request *r, struct network *n) {
     struct update_options update;
     *n = (struct network){.device = r->device};
@@ -128,18 +143,14 @@ void network_open(const struct network_request *r, struct network *n) {
                                          .alignment_bytes = ALIGNMENT_BYTES};
     assert_no_error(plan_solve(&c->problem, &request, &n->plan));
     assert_no_error(store_create(r->device, c->g, ALIGNMENT_BYTES, &n->store));
-    assert_no_error(arena_create(r->device, n->plan.arena_bytes, &n->arena));
-    const struct program_source source = {.g = c->g,
-                                          .kernels = c->kernels,
-                                          .states = c->states,
-                                          .problem = &c->problem,
-                                          .node_of_op = c->node_of_op,
-                                          .plan_of_value = c->plan_of_value,
-                                          .scratch_of_node = c->scratch_of_node,
-                                          .schedule = &n->plan.schedule,
-                                          .lives = &n->plan.lives};
-    assert_no_error(program_create(&source, &n->arena, n->store, &n->program));
+    link_program(n);
     oracle_fill_store(n->store);
+}
+
+void network_relink(struct network *n) {
+    program_free(n->program);
+    arena_free(&n->arena);
+    link_program(n);
 }
 
 void network_close(struct network *n) {

@@ -31,6 +31,8 @@ struct network {
 
 /* Every step asserts; the store holds the formulas of support/oracle.h. */
 void network_open(const struct network_request *request, struct network *out);
+/* The program anew, after a change of the plan. */
+void network_relink(struct network *network);
 void network_close(struct network *network);
 /* One micro-batch of the formulas' images and labels, and an update. */
 void network_update(struct network *network, uint64_t update);

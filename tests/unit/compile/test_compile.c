@@ -132,10 +132,39 @@ static void EveryNodeButViewsIsAnOp(void **state) {
         for (node_id n = 0; n < c->g->n_nodes; n++) {
             bool view = graph_node(c->g, n)->op->flags & OP_VIEW;
             assert_true(view == !c->kernels[n]);
-            if (!view)
+            if (!view && c->primary[n] == n)
                 assert_int_equal(c->node_of_op[n_ops++], n);
         }
         assert_int_equal(c->problem.n_ops, n_ops);
+        compiled_free(c);
+    }
+}
+
+/* The ReLUs behind residual sums; those fused into a batch norm or a layer have no backward of
+ * their own, or no mask. */
+static void AReluWithAMaskHasAnAlternativeThatReadsItsOutput(void **state) {
+    (void)state;
+    static const uint32_t wanted[N_MODELS] = {0, 2, 9};
+    for (int m = 0; m < N_MODELS; m++) {
+        struct compiled *c = compile_model(models[m], 3, 28, GRADIENTS_FUSED);
+        const struct plan_problem *p = &c->problem;
+        assert_int_equal(p->n_alternatives, wanted[m]);
+        for (uint32_t a = p->n_ops; a < p->n_ops + p->n_alternatives; a++) {
+            const struct plan_op *op = &p->ops[a], *primary = &p->ops[op->alternative_of];
+            const struct node *node = graph_node(c->g, c->node_of_op[a]);
+            const struct node *first = graph_node(c->g, c->node_of_op[op->alternative_of]);
+            assert_ptr_equal(node->op, &op_relu_backward);
+            assert_ptr_equal(first->op, &op_relu_backward);
+            assert_int_equal(node->outputs[0], first->outputs[0]);
+            assert_int_equal(p->ids[op->outputs.first], p->ids[primary->outputs.first]);
+            assert_int_equal(op->phase, PLAN_BACKWARD);
+            assert_int_equal(op->n_overwrites, 1); /* of the gradient, as the primary */
+            assert_int_equal(node_input(c->g, first, 1)->dtype, DTYPE_BIT);
+            assert_int_equal(node_input(c->g, node, 1)->dtype, DTYPE_F32);
+            assert_int_equal(node_input(c->g, node, 1)->producer,
+                             node_input(c->g, first, 1)->producer);
+            assert_true(op->seconds > primary->seconds); /* as it reads more */
+        }
         compiled_free(c);
     }
 }
@@ -366,6 +395,7 @@ int main(void) {
         cmocka_unit_test(TheBatchIsTheOneAskedFor),
         cmocka_unit_test(AModelWithoutALossIsRefused),
         cmocka_unit_test(EveryNodeButViewsIsAnOp),
+        cmocka_unit_test(AReluWithAMaskHasAnAlternativeThatReadsItsOutput),
         cmocka_unit_test(ViewsShareTheirRootsStorage),
         cmocka_unit_test(ValuesHaveTheirAlignedBytesAndProducers),
         cmocka_unit_test(ActivationsGrowWithTheBatchAndWeightsDoNot),

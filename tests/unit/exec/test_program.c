@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "backend/cpu/cpu.h"
+#include "plan/place.h"
 #include "support/network.h"
 
 static struct device *device;
@@ -103,6 +104,51 @@ static void EveryStrategyLeavesTheSameBytesInTheStore(void **state) {
     graph_free(model);
 }
 
+/* Every op that has an alternative runs as that. */
+static uint32_t swap_in_alternatives(struct network *n) {
+    const struct plan_problem *problem = &n->compiled->problem;
+    struct plan_result *plan = &n->plan;
+    uint32_t n_swapped = 0;
+    for (uint32_t a = problem->n_ops; a < problem->n_ops + problem->n_alternatives; a++)
+        for (size_t s = 0; s < plan->schedule.n; s++)
+            if (plan->schedule.ops[s] == problem->ops[a].alternative_of) {
+                plan->schedule.ops[s] = a;
+                n_swapped++;
+            }
+    assert_no_error(plan_replay(problem, &plan->schedule, &plan->measure, &plan->lives));
+    assert_no_error(plan_place(&plan->lives, ALIGNMENT_BYTES, &plan->arena_bytes));
+    assert_no_error(plan_check(problem, &plan->schedule, &plan->lives,
+                               &(struct plan_claim){.peak_bytes = plan->measure.peak_bytes,
+                                                    .arena_bytes = plan->arena_bytes,
+                                                    .alignment_bytes = ALIGNMENT_BYTES,
+                                                    .seconds = plan->measure.seconds}));
+    return n_swapped;
+}
+
+static void AlternativesLeaveTheSameBytesInTheStore(void **state) {
+    (void)state;
+    neap_graph *model = network_model("resnet20", 1, 16);
+    const struct network_request request = {.model = model,
+                                            .device = device,
+                                            .batch = 3,
+                                            .gradients = GRADIENTS_FUSED,
+                                            .momentum = 0.9};
+    struct network network;
+    unsigned char *primaries;
+    int64_t n;
+    train(request, &primaries, &n);
+    network_open(&request, &network);
+    assert_int_equal(swap_in_alternatives(&network), 9); /* a ReLU behind each residual sum */
+    network_relink(&network);
+    for (uint64_t update = 0; update < 3; update++)
+        network_update(&network, update);
+    assert_int_equal(network.store->bytes, n);
+    assert_memory_equal(network.store->base, primaries, (size_t)n);
+    network_close(&network);
+    free(primaries);
+    graph_free(model);
+}
+
 static void AProgramWantsTheLayoutsOfItsStore(void **state) {
     (void)state;
     neap_graph *small = network_model("mlp", 1, 28), *large = network_model("mlp", 1, 32);
@@ -134,6 +180,7 @@ int main(void) {
         cmocka_unit_test(TheArenaMeasuresWhatWasPlanned),
         cmocka_unit_test(TheArenaMeasuresWhatWasPlannedWhereverGradientsLive),
         cmocka_unit_test(EveryStrategyLeavesTheSameBytesInTheStore),
+        cmocka_unit_test(AlternativesLeaveTheSameBytesInTheStore),
         cmocka_unit_test(AProgramWantsTheLayoutsOfItsStore),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

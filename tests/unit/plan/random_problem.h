@@ -229,7 +229,7 @@ static inline void random_step(struct builder *b, struct dice *dice, uint32_t n_
 static inline void random_alternative(struct builder *b, struct dice *dice, uint32_t primary,
                                       uint32_t n_values) {
     const struct plan_op op = b->ops[primary];
-    struct op_spec spec = {.seconds = random_seconds(dice)};
+    struct op_spec spec = {.seconds = op.seconds + random_seconds(dice)};
     for (uint32_t i = 0; i < op.inputs.n; i++)
         if (dice_chance(dice, 0.8))
             spec.inputs[spec.n_inputs++] = b->ids[op.inputs.first + i];

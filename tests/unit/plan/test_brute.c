@@ -146,6 +146,7 @@ static void check_solve(bool fixed_order) {
     }
     print_message("%s order: %d of %d plans are optimal\n", fixed_order ? "base" : "any", n_optimal,
                   n_plans);
+    assert_true(n_optimal >= n_plans * 9 / 10);
     plan_schedule_free(&schedule);
 }
 

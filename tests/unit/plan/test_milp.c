@@ -3,6 +3,7 @@
 #include "support/files.h"
 
 #include "fmt/problem_text.h"
+#include "plan/plan.h"
 #include "unit/plan/exhaustive.h"
 
 enum { n_problems = 10, n_budgets = 2, most_verdict = 64 };
@@ -120,6 +121,57 @@ static void BelowTheLeastPeakTheProgramFindsNothing(void **state) {
     }
 }
 
+/* Has each op run at most once between two first executions, and in the file's order? */
+static bool program_knows(const struct plan_schedule *planned) {
+    uint32_t n_done = 0, last = PLAN_NONE; /* of the stage */
+    for (size_t s = 0; s < planned->n; s++) {
+        uint32_t op = planned->ops[s];
+        if (last != PLAN_NONE && op <= last)
+            return false;
+        last = op;
+        if (op == n_done) {
+            n_done++;
+            last = PLAN_NONE;
+        }
+    }
+    return true;
+}
+
+static void WhatIsPlannedInTheBaseOrderIsMostlyOptimal(void **state) {
+    (void)state;
+    int n_known = 0, n_equal = 0;
+    for (uint64_t seed = 0; seed < n_problems; seed++) {
+        int64_t least_bytes, all_bytes;
+        double all_seconds = 0;
+        open_problem(seed, &least_bytes, &all_bytes);
+        for (uint32_t o = 0; o < problem.n_ops; o++)
+            all_seconds += problem.ops[o].seconds;
+        for (int part = 0; part < n_budgets; part++) {
+            char verdict[most_verdict];
+            double seconds;
+            struct plan_result result;
+            struct plan_request request = {.strategy = "auto",
+                                           .budget_bytes = least_bytes + (all_bytes - least_bytes) *
+                                                                             part / n_budgets,
+                                           .alignment_bytes = 1,
+                                           .live_peak = true,
+                                           .fixed_order = true};
+            assert_int_equal(ask(request.budget_bytes, verdict), 0);
+            if (sscanf(verdict, "optimal %lf", &seconds) != 1)
+                continue;
+            assert_no_error(plan_solve(&problem, &request, &result));
+            n_known++;
+            n_equal += result.fits && result.measure.seconds <= seconds;
+            assert_true(!result.fits || result.measure.seconds <= seconds + 0.05 * all_seconds);
+            if (result.fits && program_knows(&result.schedule))
+                assert_true(result.measure.seconds >= seconds);
+            plan_result_free(&result);
+        }
+    }
+    print_message("%d of %d plans are optimal\n", n_equal, n_known);
+    assert_true(n_known > 0 && n_equal >= n_known * 9 / 10);
+}
+
 static int release(void **state) {
     (void)state;
     pool_free(&problem.pool);
@@ -131,6 +183,7 @@ static int release(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(TheProgramAndTheSearchAgree),
+        cmocka_unit_test(WhatIsPlannedInTheBaseOrderIsMostlyOptimal),
         cmocka_unit_test(BelowTheLeastPeakTheProgramFindsNothing),
     };
     if (system("python3 -c '' && command -v cbc >/dev/null") != 0) {

@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "unit/plan/random_problem.h"
 
-enum { n_problems = 100, n_budgets = 4, alignment = 64, moves = 2000 };
+enum { n_problems = 120, n_budgets = 4, alignment = 64, moves = 2000 };
 
 static struct builder b;
 
@@ -31,7 +31,8 @@ static void for_each_request(void (*test)(struct plan_request request, void *con
         struct plan_request none = request_of("none", INT64_MAX);
         struct plan_result all;
         struct plan_bound bound;
-        random_problem_of_all_kinds(&b, &dice, 2 + dice_roll(&dice, 10));
+        random_problem(&b, &dice, 2 + dice_roll(&dice, 8));
+        random_alternatives(&b, &dice);
         assert_no_error(plan_solve(&b.problem, &none, &all));
         assert_no_error(plan_bound(&b.problem, INT64_MAX, &bound));
         for (int part = 0; part < n_budgets; part++) {
@@ -89,7 +90,8 @@ static void EveryResultIsAPlan(void **state) {
 
 /* ---- no fixed strategy is better ------------------------------------------------------------ */
 
-static const char *const strategies[] = {"none", "sqrt", "all"};
+static const char *const strategies[] = {"none",         "sqrt",         "all",
+                                         "sequential:2", "sequential:3", "sequential:4"};
 enum { n_strategies = sizeof strategies / sizeof *strategies };
 
 /* NULL: there is no such plan, or it does not fit. */
@@ -98,7 +100,7 @@ static const struct plan_result *fixed_plan(struct plan_request request, const c
     request.strategy = strategy;
     neap_error *error = plan_solve(&b.problem, &request, result);
     if (error) {
-        assert_error(error, NEAP_ERROR_USAGE, "cuts");
+        assert_error(error, NEAP_ERROR_USAGE, "cut");
         return NULL;
     }
     return result->fits ? result : NULL;
@@ -150,6 +152,34 @@ static void TheSameRequestGivesTheSamePlan(void **state) {
     for_each_request(check_repetition, NULL);
 }
 
+/* ---- more bytes, no more seconds ------------------------------------------------------------ */
+
+static void check_monotone(struct plan_request request, void *context) {
+    struct plan_result less, more;
+    double step_seconds = 0;
+    int *n_compared = context;
+    for (uint32_t o = 0; o < b.problem.n_ops; o++)
+        step_seconds += b.ops[o].seconds;
+    request.moves = 10 * moves; /* what small steps need to come near the optimum */
+    assert_no_error(plan_solve(&b.problem, &request, &less));
+    request.budget_bytes += round_up(request.budget_bytes / 10, alignment);
+    assert_no_error(plan_solve(&b.problem, &request, &more));
+    assert_true(more.fits || !less.fits);
+    if (less.fits) {
+        assert_true(more.measure.seconds <= less.measure.seconds + 0.001 * step_seconds);
+        ++*n_compared;
+    }
+    plan_result_free(&less);
+    plan_result_free(&more);
+}
+
+static void MoreBytesCostNoMoreSeconds(void **state) {
+    (void)state;
+    int n_compared = 0;
+    for_each_request(check_monotone, &n_compared);
+    assert_true(n_compared > n_problems);
+}
+
 /* ---- stopped -------------------------------------------------------------------------------- */
 
 static void check_stopped(struct plan_request request, void *context) {
@@ -182,6 +212,7 @@ int main(void) {
         cmocka_unit_test(EveryResultIsAPlan),
         cmocka_unit_test(NoFixedStrategyIsBetter),
         cmocka_unit_test(TheSameRequestGivesTheSamePlan),
+        cmocka_unit_test(MoreBytesCostNoMoreSeconds),
         cmocka_unit_test(StoppedAtOnceItGivesWhatAFixedStrategyHas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
