@@ -1,31 +1,13 @@
 /* Placement problems: buffers with given lifetimes get offsets in one arena, as low as can be. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/digits.h"
 #include "base/process.h"
 #include "fmt/placement_csv.h"
 #include "plan/place.h"
 
-/* The most bytes that live in one step: no arena is smaller. */
-static neap_error *most_live_bytes(const struct plan_lives *lives, int64_t *out) {
-    uint32_t n_steps = 0;
-    int64_t *change, live_bytes = 0;
-    for (size_t i = 0; i < lives->n; i++)
-        n_steps = lives->at[i].last_step < n_steps ? n_steps : lives->at[i].last_step + 1;
-    TRY(memory_alloc((size_t)n_steps + 1, sizeof *change, &change));
-    for (size_t i = 0; i < lives->n; i++) {
-        change[lives->at[i].first_step] += lives->at[i].bytes;
-        change[lives->at[i].last_step + 1] -= lives->at[i].bytes;
-    }
-    *out = 0;
-    for (uint32_t step = 0; step < n_steps; step++) {
-        live_bytes += change[step];
-        *out = live_bytes > *out ? live_bytes : *out;
-    }
-    free(change);
-    return NULL;
-}
+/* Comparisons: some forty seconds, for cases that are hard. */
+static const uint64_t effort = 4000000000;
 
 static bool overlap(const struct plan_life *a, const struct plan_life *b) {
     return a->first_step <= b->last_step && b->first_step <= a->last_step &&
@@ -55,10 +37,14 @@ static neap_error *place(struct placement_csv *csv, const struct neap_placement_
     struct neap_placement_report r = {.buffers = (int64_t)csv->lives.n};
     if (!r.buffers)
         return error_make(NEAP_ERROR_DATA, "%s: there are no buffers in it", options->path);
-    TRY(most_live_bytes(&csv->lives, &r.lower_bound_bytes));
-    TRY(plan_place(&csv->lives, 1, &r.arena_bytes));
-    TRY(check(csv, r.arena_bytes));
-    r.optimal = r.arena_bytes == r.lower_bound_bytes;
+    const struct plan_place_request request = {
+        .alignment_bytes = 1, .target_bytes = options->arena_bytes, .effort = effort};
+    struct plan_placement placement;
+    TRY(plan_place(&csv->lives, &request, &placement));
+    TRY(check(csv, placement.arena_bytes));
+    r.arena_bytes = placement.arena_bytes;
+    r.lower_bound_bytes = placement.bound_bytes;
+    r.optimal = placement.optimal;
     r.fits = !options->arena_bytes || r.arena_bytes <= options->arena_bytes;
     r.solver_seconds = process_seconds() - start;
     *report = r;

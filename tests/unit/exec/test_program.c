@@ -116,7 +116,10 @@ static uint32_t swap_in_alternatives(struct network *n) {
                 n_swapped++;
             }
     assert_no_error(plan_replay(problem, &plan->schedule, &plan->measure, &plan->lives));
-    assert_no_error(plan_place(&plan->lives, ALIGNMENT_BYTES, &plan->arena_bytes));
+    const struct plan_place_request request = {.alignment_bytes = ALIGNMENT_BYTES};
+    struct plan_placement placement;
+    assert_no_error(plan_place(&plan->lives, &request, &placement));
+    plan->arena_bytes = placement.arena_bytes;
     assert_no_error(plan_check(problem, &plan->schedule, &plan->lives,
                                &(struct plan_claim){.peak_bytes = plan->measure.peak_bytes,
                                                     .arena_bytes = plan->arena_bytes,
