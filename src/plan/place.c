@@ -167,6 +167,8 @@ static neap_error *search(struct placing *p, const struct plan_place_request *re
     TRY(most_live(&p->chains, &known->impossible));
     int64_t goal =
         known->impossible < request->target_bytes ? request->target_bytes : known->impossible;
+    goal =
+        goal < INT64_MAX ? goal : INT64_MAX - 1; /* which an arena that is not known yet is not */
     TRY(place_in_orders(&p->chains, goal, &orders, &known->arena));
     return search_exactly(p, goal, &rest, known);
 }

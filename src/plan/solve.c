@@ -47,9 +47,9 @@ static int64_t bytes_of(const struct solve *s, const struct plan_result *r) {
 static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_problem *p = s->problem;
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
-    struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
-                                         .target_bytes = s->request->budget_bytes,
-                                         .effort = PLACEMENT_EFFORT};
+    const struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
+                                               .effort =
+                                                   s->request->live_peak ? 0 : PLACEMENT_EFFORT};
     struct plan_placement placement;
     TRY(plan_place(&r->lives, &request, &placement));
     r->arena_bytes = placement.arena_bytes;
