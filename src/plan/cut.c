@@ -21,12 +21,19 @@
 
 /* Effort: arcs and steps looked at, some hundred million a second. */
 enum { LEAST_WORK = 5000000, WORK_PER_OP = 150000 };
-enum { STARTS = 8 }; /* at least, within the effort */
+enum { STARTS = 8 };              /* at least, within the effort */
+enum { THOROUGH = 8, QUICK = 1 }; /* minimum cuts tried for a decision */
 enum { PATIENCE = 30, MOST_BREAKPOINTS = 64, FIRST_AIM_PARTS = 20 };
 
 /* How seconds are weighed: divided by the share of the shortage that a value relieves, to a power.
  */
 enum weight { PLAIN, FOURTH_ROOT, AS_IT_IS, CUBED };
+
+/* How peaks are cut. */
+struct method {
+    enum weight weight;
+    int most_cuts; /* minimum cuts to find a decision with: see separator_fit */
+};
 
 struct seed {
     const struct plan_problem *problem;
@@ -155,7 +162,7 @@ static void begin_start(struct seed *s) {
 
 /* Brings the peak at hand down to the aim, as far as it goes; *helped: did anything change? */
 static neap_error *cut_peak(struct seed *s, const struct plan_measure *peak, int64_t aim,
-                            enum weight weight, bool *helped) {
+                            struct method method, bool *helped) {
     struct separator separator;
     struct separator_cut cut = {0};
     int64_t all = 0;
@@ -163,9 +170,9 @@ static neap_error *cut_peak(struct seed *s, const struct plan_measure *peak, int
     TRY(separator_open(s->problem, &s->now, peak->peak_step, &separator));
     for (uint32_t v = 0; v < separator.n_values; v++)
         all += separator.values[v].required ? separator.values[v].bytes : 0;
-    if (weight != PLAIN)
-        TRY_GOTO(weigh(s, &separator, aim, weight));
-    TRY_GOTO(separator_fit(&separator, all - (peak->peak_bytes - aim), &cut));
+    if (method.weight != PLAIN)
+        TRY_GOTO(weigh(s, &separator, aim, method.weight));
+    TRY_GOTO(separator_fit(&separator, all - (peak->peak_bytes - aim), method.most_cuts, &cut));
     *helped = cut.bytes < all;
     if (*helped)
         TRY_GOTO(forget(s, &separator, &cut));
@@ -178,7 +185,7 @@ done:
 
 /* Cuts one peak after another until the schedule at hand needs no more than the aim, or the peak
  * has not come down for long; then it is the one with the least peak seen. */
-static neap_error *relieve(struct seed *s, int64_t aim, enum weight weight) {
+static neap_error *relieve(struct seed *s, int64_t aim, struct method method) {
     int64_t least = INT64_MAX;
     bool helped = true;
     TRY(plan_schedule_copy(&s->least, &s->now));
@@ -193,7 +200,7 @@ static neap_error *relieve(struct seed *s, int64_t aim, enum weight weight) {
             patience = PATIENCE;
             TRY(plan_schedule_copy(&s->least, &s->now));
         }
-        TRY(cut_peak(s, &measure, aim, weight, &helped));
+        TRY(cut_peak(s, &measure, aim, method, &helped));
     }
     return plan_schedule_copy(&s->now, &s->least);
 }
@@ -201,7 +208,7 @@ static neap_error *relieve(struct seed *s, int64_t aim, enum weight weight) {
 /* ---- where to start ----------------------------------------------------------------------- */
 
 /* From keeping everything down to the aim, each stage the same factor below the one before. */
-static neap_error *descend(struct seed *s, int64_t aim, int stages, enum weight weight) {
+static neap_error *descend(struct seed *s, int64_t aim, int stages, struct method method) {
     double factor = (double)aim / (double)s->base_measure.peak_bytes;
     for (int halving = 1; halving < stages; halving *= 2)
         factor = sqrt(factor);
@@ -210,9 +217,9 @@ static neap_error *descend(struct seed *s, int64_t aim, int stages, enum weight 
     TRY(plan_schedule_copy(&s->now, &s->base));
     for (int i = 1; i < stages; i++) {
         stage_bytes *= factor;
-        TRY(relieve(s, (int64_t)stage_bytes, weight));
+        TRY(relieve(s, (int64_t)stage_bytes, method));
     }
-    TRY(relieve(s, aim, weight));
+    TRY(relieve(s, aim, method));
     return offer(s);
 }
 
@@ -248,11 +255,12 @@ static neap_error *sweep_border(struct seed *s) {
 
 /* The first cut to less than the budget, the next ones to the budget. */
 static neap_error *start_below(struct seed *s, int64_t first_aim) {
+    const struct method plain = {PLAIN, THOROUGH};
     bool helped;
     begin_start(s);
     TRY(plan_schedule_copy(&s->now, &s->base));
-    TRY(cut_peak(s, &s->base_measure, first_aim, PLAIN, &helped));
-    TRY(relieve(s, s->budget_bytes, PLAIN));
+    TRY(cut_peak(s, &s->base_measure, first_aim, plain, &helped));
+    TRY(relieve(s, s->budget_bytes, plain));
     return offer(s);
 }
 
@@ -272,7 +280,7 @@ static neap_error *start_from_segments(struct seed *s) {
         TRY_GOTO(plan_replay(s->problem, &s->now, &measure, NULL));
         fitting += measure.peak_bytes <= s->budget_bytes;
         spend(s, pass_work(s));
-        TRY_GOTO(relieve(s, s->budget_bytes, FOURTH_ROOT));
+        TRY_GOTO(relieve(s, s->budget_bytes, (struct method){FOURTH_ROOT, THOROUGH}));
         TRY_GOTO(offer(s));
     }
 done:
@@ -286,25 +294,31 @@ static neap_error *reach_down(struct seed *s) {
     for (; (least = s->best_measure.peak_bytes) > s->budget_bytes && least < before && s->work_left;
          before = least) {
         int64_t aim = least - least / 32;
-        TRY(descend(s, aim, 1, PLAIN));
-        TRY(descend(s, aim, 8, FOURTH_ROOT));
-        TRY(descend(s, aim, 4, CUBED));
+        TRY(descend(s, aim, 1, (struct method){PLAIN, THOROUGH}));
+        TRY(descend(s, aim, 8, (struct method){FOURTH_ROOT, THOROUGH}));
+        TRY(descend(s, aim, 4, (struct method){CUBED, THOROUGH}));
     }
     return NULL;
 }
 
-/* Stages and weights worth trying. */
+/* What is worth trying: the quick ones not because they are quick, but because they differ. */
 static const struct {
     int stages;
-    enum weight weight;
-} descents[] = {{1, PLAIN},        {1, CUBED},    {4, FOURTH_ROOT}, {2, FOURTH_ROOT}, {4, CUBED},
-                {16, FOURTH_ROOT}, {8, AS_IT_IS}, {2, PLAIN},       {1, AS_IT_IS}};
+    struct method method;
+} descents[] = {
+    {1, {PLAIN, THOROUGH}},       {1, {CUBED, THOROUGH}},     {4, {FOURTH_ROOT, THOROUGH}},
+    {2, {FOURTH_ROOT, THOROUGH}}, {4, {CUBED, THOROUGH}},     {1, {PLAIN, QUICK}},
+    {2, {FOURTH_ROOT, QUICK}},    {4, {FOURTH_ROOT, QUICK}},  {16, {FOURTH_ROOT, THOROUGH}},
+    {8, {AS_IT_IS, THOROUGH}},    {16, {FOURTH_ROOT, QUICK}}, {4, {CUBED, QUICK}},
+    {2, {PLAIN, THOROUGH}},       {1, {AS_IT_IS, THOROUGH}},  {1, {CUBED, QUICK}},
+    {2, {PLAIN, QUICK}},          {1, {AS_IT_IS, QUICK}},     {8, {AS_IT_IS, QUICK}},
+};
 enum { N_DESCENTS = sizeof descents / sizeof *descents };
 
 static neap_error *search(struct seed *s) {
     TRY(start_from_segments(s));
     for (int i = 0; i < N_DESCENTS && s->work_left; i++)
-        TRY(descend(s, s->budget_bytes, descents[i].stages, descents[i].weight));
+        TRY(descend(s, s->budget_bytes, descents[i].stages, descents[i].method));
     TRY(reach_down(s));
     if (s->work_left)
         TRY(sweep_border(s));

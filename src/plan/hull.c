@@ -15,7 +15,7 @@
 #include "plan/cover.h"
 #include "plan/separator.h"
 
-enum { COVER_NODES = 2000, MOST_CUTS = 8 };
+enum { COVER_NODES = 2000 };
 #define GOOD_ENOUGH 1e-3 /* the best within this of what is proven: no more cuts */
 
 struct point {
@@ -189,6 +189,7 @@ done:
 struct fit {
     struct separator *s;
     int64_t most_bytes;
+    int most_cuts;
     struct separator_cut best, trial;
     struct interval in;   /* the breakpoints around most_bytes so far */
     bool open;            /* the right one is not known yet */
@@ -253,7 +254,7 @@ static neap_error *search(struct fit *f) {
     TRY(start(f));
     double price = f->price;
     bool news = price > 0;
-    for (int cuts = 0; news && cuts < MOST_CUTS; cuts++) {
+    for (int cuts = 0; news && cuts < f->most_cuts; cuts++) {
         TRY(probe(f, price, &news));
         const struct interval *in = &f->in;
         if (fits(f) && f->best.seconds <= f->bound_seconds * (1 + GOOD_ENOUGH))
@@ -266,8 +267,9 @@ static neap_error *search(struct fit *f) {
     return NULL;
 }
 
-neap_error *separator_fit(struct separator *s, int64_t most_bytes, struct separator_cut *cut) {
-    struct fit f = {.s = s, .most_bytes = most_bytes};
+neap_error *separator_fit(struct separator *s, int64_t most_bytes, int most_cuts,
+                          struct separator_cut *cut) {
+    struct fit f = {.s = s, .most_bytes = most_bytes, .most_cuts = most_cuts};
     neap_error *error = memory_alloc(s->n_ops, sizeof *f.best.again, &f.best.again);
     if (!error)
         error = memory_alloc(s->n_ops, sizeof *f.trial.again, &f.trial.again);

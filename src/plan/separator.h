@@ -71,8 +71,9 @@ MUST_USE neap_error *separator_sweep(struct separator *separator, uint32_t most,
                                      separator_visit *visit, void *context);
 
 /* A decision that keeps at most `most_bytes`: the breakpoints around them, and from these single
- * values more to make again or to keep. Where it cannot be, the one with the fewest bytes. */
-MUST_USE neap_error *separator_fit(struct separator *separator, int64_t most_bytes,
+ * values more to make again or to keep. At most `most_cuts` (> 0) minimum cuts are tried. Where
+ * there is none, the decision with the fewest bytes. *cut: its `again` is the caller's to free. */
+MUST_USE neap_error *separator_fit(struct separator *separator, int64_t most_bytes, int most_cuts,
                                    struct separator_cut *cut);
 
 #endif

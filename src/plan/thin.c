@@ -18,11 +18,11 @@ struct thin {
     struct plan_schedule *schedule;
     struct plan_lives lives;
     int64_t limit_bytes;
-    int64_t *live_bytes;       /* by step */
-    uint32_t *previous, *next; /* by life: of the same value */
-    uint32_t *taker;           /* by life: which one takes its place in the end */
-    uint32_t *first_life;      /* by step: the first of the lives that it begins */
-    bool *removed;             /* by step */
+    int64_t *live_bytes;  /* by step */
+    uint32_t *previous;   /* by life: of the same value */
+    uint32_t *taker;      /* by life: which one takes its place in the end */
+    uint32_t *first_life; /* by step: the first of the lives that it begins */
+    bool *removed;        /* by step */
 };
 
 struct repeat {
@@ -33,7 +33,6 @@ struct repeat {
 static void free_round(struct thin *t) {
     free(t->live_bytes);
     free(t->previous);
-    free(t->next);
     free(t->taker);
     free(t->first_life);
     free(t->removed);
@@ -45,12 +44,10 @@ static void survey(struct thin *t, uint32_t *latest) {
     for (uint32_t v = 0; v < t->problem->n_values; v++)
         latest[v] = PLAN_NONE;
     for (uint32_t l = 0; l < t->lives.n; l++)
-        t->taker[l] = t->next[l] = PLAN_NONE;
+        t->taker[l] = PLAN_NONE;
     for (uint32_t l = 0; l < t->lives.n; l++) {
         uint32_t first = lives[l].first_step + (lives[l].in_place_of != PLAN_NONE);
         t->previous[l] = latest[lives[l].value];
-        if (t->previous[l] != PLAN_NONE)
-            t->next[t->previous[l]] = l;
         latest[lives[l].value] = l;
         if (lives[l].in_place_of != PLAN_NONE)
             t->taker[lives[l].in_place_of] = l;
@@ -80,7 +77,6 @@ static neap_error *start_round(struct thin *t) {
     TRY_GOTO(memory_alloc(t->schedule->n, sizeof *t->first_life, &t->first_life));
     TRY_GOTO(memory_alloc(t->schedule->n, sizeof *t->removed, &t->removed));
     TRY_GOTO(memory_alloc(t->lives.n, sizeof *t->previous, &t->previous));
-    TRY_GOTO(memory_alloc(t->lives.n, sizeof *t->next, &t->next));
     TRY_GOTO(memory_alloc(t->lives.n, sizeof *t->taker, &t->taker));
     TRY_GOTO(memory_alloc(t->problem->n_values, sizeof *latest, &latest));
     survey(t, latest);
@@ -118,18 +114,6 @@ static bool stretch(struct thin *t, uint32_t l, int sign) {
     return fits;
 }
 
-/* Joins life l to the one before it. */
-static void join(struct thin *t, uint32_t l) {
-    uint32_t earlier = t->previous[l];
-    if (t->lives.at[l].last_step > t->lives.at[l].first_step) {
-        t->lives.at[earlier].last_step = t->lives.at[l].last_step;
-        t->taker[earlier] = t->taker[l];
-    }
-    t->next[earlier] = t->next[l];
-    if (t->next[l] != PLAN_NONE)
-        t->previous[t->next[l]] = earlier;
-}
-
 /* Removes the run at `step` if its outputs can stay from before. */
 static bool remove_run(struct thin *t, uint32_t step) {
     const struct plan_life *lives = t->lives.at;
@@ -142,13 +126,17 @@ static bool remove_run(struct thin *t, uint32_t step) {
         if (lives[l].last_step > step)
             fits = stretch(t, l, 1) && fits;
     for (uint32_t l = first; l < end; l++)
-        if (fits)
-            join(t, l);
-        else if (lives[l].last_step > step)
-            stretch(t, l, -1);
+        if (lives[l].last_step > step) {
+            if (fits)
+                t->lives.at[t->previous[l]].last_step = lives[l].last_step;
+            else
+                stretch(t, l, -1);
+        }
     return fits;
 }
 
+/* Runs of one op from the last to the first: so the life behind one that goes is settled already.
+ */
 static int by_seconds(const void *a, const void *b) {
     const struct repeat *x = a, *y = b;
     if (x->seconds != y->seconds)
@@ -196,7 +184,7 @@ neap_error *plan_schedule_thin(const struct plan_problem *problem, int64_t limit
             error = remove_runs(&t, &n_removed);
         free_round(&t);
         t.live_bytes = NULL;
-        t.previous = t.next = t.taker = t.first_life = NULL;
+        t.previous = t.taker = t.first_life = NULL;
         t.removed = NULL;
     }
     plan_lives_free(&t.lives);
