@@ -1,3 +1,6 @@
+/* anneal: see anneal.h. Five kinds of move on the sequence, each undone where the energy it leads
+ * to is above a bar that is drawn before: a move whose seconds alone are above it is not even made.
+ */
 #include "plan/anneal.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* hazards: see hazards.h. O(ops × degree). */
 #include "plan/hazards.h"
 
 #include <stdlib.h>

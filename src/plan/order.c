@@ -1,3 +1,5 @@
+/* order: beam search. A state is a set of ops that ran, with the peak on the way and the bytes that
+ * are live; of two ways to the same set the better is kept. */
 #include "plan/order.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* profile: see profile.h. */
 #include "plan/profile.h"
 
 #include <stdlib.h>

@@ -1,3 +1,10 @@
+/* search: see search.h.
+ *
+ *   bound's witness ┐
+ *   beam, annealing ├─▶ pool ─▶ greedy from each ─▶ chain, cuts ─▶ rounds of annealing
+ *   fixed, warm     ┘
+ *
+ * It ends as soon as the best of the pool is as fast as the bound allows. */
 #include "plan/search.h"
 
 #include <math.h>
@@ -7,6 +14,7 @@
 #include "plan/anneal.h"
 #include "plan/greedy.h"
 #include "plan/order.h"
+#include "plan/settle.h"
 
 enum {
     POOL = 8,           /* schedules kept */
@@ -64,8 +72,20 @@ void search_free(struct search *s) {
     free(s);
 }
 
-const struct plan_schedule *search_best(const struct search *s) {
+static const struct plan_schedule *best_schedule(const struct search *s) {
     return &s->pool[0].schedule;
+}
+
+size_t search_count(const struct search *s) {
+    return s->n;
+}
+
+neap_error *search_settle(struct search *s, size_t i, struct plan_schedule *schedule) {
+    TRY(plan_schedule_copy(schedule, &s->pool[i].schedule));
+    return settle(s->sequence,
+                  s->pool[i].measure.peak_bytes > s->target_bytes ? s->pool[i].measure.peak_bytes
+                                                                  : s->target_bytes,
+                  schedule);
 }
 
 int64_t search_peak(const struct search *s) {
@@ -131,7 +151,7 @@ static neap_error *seed_orders(struct search *s) {
     neap_error *error;
     uint64_t width = BEAM_WORK / ((uint64_t)p->n_ops * p->n_ops + 1);
     width = width < 1 ? 1 : width > 64 ? 64 : width;
-    TRY_GOTO(plan_schedule_copy(&base, search_best(s)));
+    TRY_GOTO(plan_schedule_copy(&base, best_schedule(s)));
     int64_t peak = s->pool[0].measure.peak_bytes;
     TRY_GOTO(plan_order_beam(p, (uint32_t)width, &schedule));
     TRY_GOTO(search_offer(s, &schedule));
@@ -192,7 +212,7 @@ static neap_error *seed_from_bound(struct search *s) {
     struct sequence *q = s->sequence;
     struct plan_schedule schedule = {0};
     neap_error *error;
-    TRY_GOTO(sequence_load(q, search_best(s)));
+    TRY_GOTO(sequence_load(q, best_schedule(s)));
     for (uint32_t o = s->problem->n_ops; o-- > 0;) { /* readers before what they read */
         if (!s->again[o])
             continue;

@@ -21,10 +21,11 @@ MUST_USE neap_error *search_seed(struct search *search, int64_t target_bytes);
 /* Local search from the best of what is there, at most `moves`. */
 MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes, uint64_t moves);
 
-/* The best that is known: least seconds within the target, or least peak. Belongs to the search,
- * until it is called again. */
-const struct plan_schedule *search_best(const struct search *search);
-int64_t search_peak(const struct search *search);
+/* What is known, the best first: least seconds within the target, or least peak where none is. */
+size_t search_count(const struct search *search);
+int64_t search_peak(const struct search *search); /* of the best */
+/* The i-th of them, in an order that is easy to place. */
+MUST_USE neap_error *search_settle(struct search *search, size_t i, struct plan_schedule *schedule);
 
 /* Does the request's stop say so? */
 bool plan_stopped(const struct plan_request *request);

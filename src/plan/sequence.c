@@ -1,3 +1,6 @@
+/* sequence: see sequence.h. What an insertion adds to the profile, a removal takes away again: one
+ * range for each value that the op reads (its life reaches to here now) and one for each that it
+ * makes (the life before ends at its last use). */
 #include "plan/sequence.h"
 
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 
 enum {
     PLACEMENT_ROUNDS = 8,
+    PLACED = 3,                 /* schedules of a search that are placed, at most */
     MOST_SEGMENTS = 64,         /* of sequential:K, as a place to start */
     PLACEMENT_EFFORT = 10000000 /* where the arena is what counts: a tenth of a second */
 };
@@ -141,14 +142,16 @@ static neap_error *consider(const struct solve *s, const char *name, struct plan
     return error;
 }
 
-/* The search's best schedule, placed. */
-static neap_error *consider_search(const struct solve *s, const struct search *search,
-                                   struct plan_result *best, int64_t *arena_bytes) {
+/* One of the search's schedules, settled and placed; *arena_bytes is the least arena so far. */
+static neap_error *consider_found(const struct solve *s, struct search *search, size_t i,
+                                  struct plan_result *best, int64_t *arena_bytes) {
     struct plan_result candidate = {0};
-    TRY(plan_schedule_copy(&candidate.schedule, search_best(search)));
-    neap_error *error = place(s, &candidate);
-    *arena_bytes = candidate.arena_bytes;
+    neap_error *error = search_settle(search, i, &candidate.schedule);
+    if (!error)
+        error = place(s, &candidate);
     snprintf(candidate.strategy, sizeof candidate.strategy, "search");
+    if (!error && candidate.arena_bytes < *arena_bytes)
+        *arena_bytes = candidate.arena_bytes;
     if (!error && better(s, &candidate, best)) {
         plan_result_free(best);
         *best = candidate;
@@ -156,6 +159,20 @@ static neap_error *consider_search(const struct solve *s, const struct search *s
         plan_result_free(&candidate);
     }
     return error;
+}
+
+/* The search's best schedules, until one of them fits: *over_bytes is what the best arena is over
+ * the budget. */
+static neap_error *consider_search(const struct solve *s, struct search *search,
+                                   struct plan_result *best, int64_t *over_bytes) {
+    int64_t arena_bytes = INT64_MAX;
+    for (size_t i = 0; i < PLACED && i < search_count(search); i++) {
+        TRY(consider_found(s, search, i, best, &arena_bytes));
+        if (s->request->live_peak || arena_bytes <= s->request->budget_bytes)
+            break;
+    }
+    *over_bytes = s->request->live_peak ? 0 : arena_bytes - s->request->budget_bytes;
+    return NULL;
 }
 
 /* What the user gave, the fixed strategies, and what they are made of, as places to start. */
@@ -185,7 +202,7 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
                                struct plan_result *best) {
     const struct plan_request *r = s->request;
     uint64_t moves = r->moves ? r->moves : default_moves(s->problem);
-    int64_t floor = search_floor(search), arena;
+    int64_t floor = search_floor(search), over;
     int64_t target = r->budget_bytes > floor ? r->budget_bytes : floor;
     TRY(offer_seeds(s, search, best));
     TRY(search_seed(search, target));
@@ -193,13 +210,13 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
     if (search_peak(search) > target) {
         target = search_peak(search);
         TRY(search_improve(search, target, moves / 4));
-        return consider_search(s, search, best, &arena);
+        return consider_search(s, search, best, &over);
     }
     for (int round = 0; round < PLACEMENT_ROUNDS; round++) {
-        TRY(consider_search(s, search, best, &arena));
-        if (r->live_peak || arena <= r->budget_bytes || plan_stopped(r))
+        TRY(consider_search(s, search, best, &over));
+        if (over <= 0 || plan_stopped(r))
             break;
-        target -= arena - r->budget_bytes;
+        target -= over;
         TRY(search_seed(search, target));
         TRY(search_improve(search, target, moves / 8));
     }
