@@ -16,7 +16,13 @@
 #include "plan/order.h"
 #include "plan/settle.h"
 
+/* Fractions of the seconds of one run of each op. */
+static const double HOTTEST = 1e-2, COLDEST = 2e-4; /* between these, the gap is the temperature */
+static const double CHAIN_GAP = 5e-3;               /* more is worth the chain's second or so */
+static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little better: it is over */
+
 enum {
+    PROBES = 2,         /* rounds that show whether there is anything to gain */
     POOL = 8,           /* schedules kept */
     BEAM_WORK = 1 << 27 /* steps that beam search may take, about */
 };
@@ -35,7 +41,6 @@ struct search {
     int64_t target_bytes;
     struct plan_bounds *bounds;
     bool *again;                         /* by op: the bound's way past the worst moment */
-    uint32_t moment;                     /* that moment's op */
     double least_seconds, total_seconds; /* by the bound; of one run of each op */
 };
 
@@ -131,11 +136,6 @@ neap_error *search_offer(struct search *s, const struct plan_schedule *schedule)
     return NULL;
 }
 
-static void aim(struct search *s, int64_t target_bytes) {
-    s->target_bytes = target_bytes;
-    sort_pool(s);
-}
-
 /* Nothing better can be found: the best is within the target and as fast as the bound allows. */
 static bool proven(const struct search *s) {
     return s->n && s->pool[0].measure.peak_bytes <= s->target_bytes &&
@@ -208,7 +208,7 @@ static uint32_t next_read(const struct search *s, uint32_t o, uint32_t slot) {
 
 /* What the bound would make again behind its worst moment, right before it is read there: where the
  * budget is short at that moment alone, no plan is better. */
-static neap_error *seed_from_bound(struct search *s) {
+static neap_error *seed_from_bound(struct search *s, uint32_t moment) {
     struct sequence *q = s->sequence;
     struct plan_schedule schedule = {0};
     neap_error *error;
@@ -216,7 +216,7 @@ static neap_error *seed_from_bound(struct search *s) {
     for (uint32_t o = s->problem->n_ops; o-- > 0;) { /* readers before what they read */
         if (!s->again[o])
             continue;
-        uint32_t next = next_read(s, o, q->runs[s->moment].at[0]), slot;
+        uint32_t next = next_read(s, o, q->runs[moment].at[0]), slot;
         if (next == q->n_slots)
             continue;
         slot = sequence_room_before(q, next);
@@ -232,21 +232,33 @@ done:
     return error;
 }
 
-static neap_error *(*const methods[])(const struct plan_problem *, int64_t,
-                                      struct plan_schedule *) = {plan_seed_chain, plan_seed_cut};
-
-static neap_error *seed_by_methods(struct search *s) {
-    neap_error *error = NULL;
-    for (size_t i = 0; !error && i < sizeof methods / sizeof *methods; i++) {
-        struct plan_schedule schedule = {0};
-        if (proven(s) || plan_stopped(s->request))
-            break;
-        error = methods[i](s->problem, s->target_bytes, &schedule);
-        if (!error)
-            error = search_offer(s, &schedule);
-        plan_schedule_free(&schedule);
-    }
+static neap_error *seed_by(struct search *s,
+                           neap_error *(*method)(const struct plan_problem *, int64_t,
+                                                 struct plan_schedule *)) {
+    struct plan_schedule schedule = {0};
+    if (proven(s) || plan_stopped(s->request))
+        return NULL;
+    neap_error *error = method(s->problem, s->target_bytes, &schedule);
+    if (!error)
+        error = search_offer(s, &schedule);
+    plan_schedule_free(&schedule);
     return error;
+}
+
+static void aim(struct search *s, int64_t target_bytes, struct plan_bound *bound) {
+    plan_bounds_at(s->bounds, target_bytes, bound, s->again);
+    s->least_seconds = s->total_seconds * (1 + 1e-9) + bound->extra_seconds;
+    s->target_bytes = target_bytes;
+    sort_pool(s);
+}
+
+/* What the best takes beyond the bound, as a fraction of one run of each op; INFINITY where it is
+ * over the target. */
+static double gap(const struct search *s) {
+    const struct plan_measure *best = &s->pool[0].measure;
+    if (best->peak_bytes > s->target_bytes)
+        return INFINITY;
+    return (best->seconds - s->least_seconds) / s->total_seconds;
 }
 
 int64_t search_floor(struct search *s) {
@@ -257,17 +269,21 @@ int64_t search_floor(struct search *s) {
 
 neap_error *search_seed(struct search *s, int64_t target_bytes) {
     struct plan_bound bound;
-    plan_bounds_at(s->bounds, target_bytes, &bound, s->again);
-    aim(s, target_bytes);
-    s->least_seconds = s->total_seconds * (1 + 1e-9) + bound.extra_seconds;
-    s->moment = bound.op;
+    aim(s, target_bytes, &bound);
     if (bound.op != PLAN_NONE)
-        TRY(seed_from_bound(s));
+        TRY(seed_from_bound(s, bound.op));
     if (!s->request->fixed_order && !proven(s))
         TRY(seed_orders(s));
     if (!proven(s))
         TRY(seed_greedily(s));
-    return seed_by_methods(s);
+    TRY(seed_by(s, plan_seed_cut));
+    return gap(s) > CHAIN_GAP ? seed_by(s, plan_seed_chain) : NULL;
+}
+
+neap_error *search_tighten(struct search *s, int64_t target_bytes) {
+    struct plan_bound bound;
+    aim(s, target_bytes, &bound);
+    return proven(s) ? NULL : seed_greedily(s);
 }
 
 /* ---- local search --------------------------------------------------------------------------- */
@@ -275,7 +291,8 @@ neap_error *search_seed(struct search *s, int64_t target_bytes) {
 /* Rounds of annealing: whence, how hot, and which part of the moves. */
 static const struct round {
     size_t from; /* place in the pool */
-    double hot, share;
+    double hot;  /* of the gap to the bound */
+    double share;
 } rounds[] = {
     {0, .1, .1}, {0, .3, .1}, {2, 1, .2}, {0, 1, .2}, {0, .3, .2}, {0, .1, .1}, {0, .03, .1},
 };
@@ -283,12 +300,13 @@ enum { N_ROUNDS = sizeof rounds / sizeof *rounds };
 
 neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t moves) {
     struct plan_schedule schedule = {0};
+    struct plan_bound bound;
     neap_error *error = NULL;
-    aim(s, target_bytes);
-    double gap = (s->pool[0].measure.seconds - s->least_seconds) / s->total_seconds;
-    double scale =
-        s->pool[0].measure.peak_bytes > target_bytes ? 0.01 : fmin(0.01, fmax(gap, 2e-4));
+    aim(s, target_bytes, &bound);
+    const double start = gap(s), scale = fmin(HOTTEST, fmax(start, COLDEST));
     for (size_t r = 0; r < N_ROUNDS && !proven(s) && !plan_stopped(s->request); r++) {
+        if (r == PROBES && gap(s) < NEAR && start - gap(s) < IDLE)
+            break;
         const struct anneal_request request = {.budget_bytes = target_bytes,
                                                .moves = (uint64_t)(rounds[r].share * (double)moves),
                                                .seed = s->request->seed * N_ROUNDS + r,

@@ -18,6 +18,8 @@ int64_t search_floor(struct search *search);
 
 /* Seeds and greedy for a live peak of target_bytes. */
 MUST_USE neap_error *search_seed(struct search *search, int64_t target_bytes);
+/* The same for a target a little below, from what is there. */
+MUST_USE neap_error *search_tighten(struct search *search, int64_t target_bytes);
 /* Local search from the best of what is there, at most `moves`. */
 MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes, uint64_t moves);
 

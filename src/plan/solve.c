@@ -210,17 +210,21 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
     if (search_peak(search) > target) {
         target = search_peak(search);
         TRY(search_improve(search, target, moves / 4));
-        return consider_search(s, search, best, &over);
     }
-    for (int round = 0; round < PLACEMENT_ROUNDS; round++) {
-        TRY(consider_search(s, search, best, &over));
-        if (over <= 0 || plan_stopped(r))
-            break;
+    TRY(consider_search(s, search, best, &over));
+    for (int round = 0; round < PLACEMENT_ROUNDS && over > 0 && !plan_stopped(r); round++) {
         target -= over;
-        TRY(search_seed(search, target));
+        if (r->budget_bytes < floor || target < floor)
+            break;
+        TRY(search_tighten(search, target));
         TRY(search_improve(search, target, moves / 8));
+        TRY(consider_search(s, search, best, &over));
     }
-    return NULL;
+    if (best->fits || r->budget_bytes < floor || plan_stopped(r))
+        return NULL;
+    TRY(search_tighten(search, floor)); /* the smallest peak leaves most room for its arena */
+    TRY(search_improve(search, floor, moves / 8));
+    return consider_search(s, search, best, &over);
 }
 
 static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {

@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 #include "unit/plan/exhaustive.h"
 
-enum { n_problems = 10, n_budgets = 2, most_verdict = 64 };
+enum { n_problems = 6, n_budgets = 2, most_verdict = 64 };
 
 static struct plan_problem problem;
 static struct plan_schedule schedule;
