@@ -36,7 +36,7 @@ def plan(model, batch, percent, order):
 
 
 def in_percent(fraction):
-    return f"{100 * fraction:.3f}"
+    return f"{round(100 * fraction, 3) + 0:.3f}"
 
 
 def show(name, percent, report):
