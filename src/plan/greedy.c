@@ -143,10 +143,11 @@ static neap_error *take_back(struct sequence *s, int64_t limit) {
 neap_error *plan_greedy(struct sequence *s, int64_t target_bytes, struct plan_schedule *schedule) {
     struct greedy g = {.s = s, .target = target_bytes};
     neap_error *error;
-    int64_t least = INT64_MAX;
+    int64_t least;
     int patience = PATIENCE;
     TRY(memory_alloc(s->problem->n_values, sizeof *g.candidates, &g.candidates));
     TRY_GOTO(sequence_load(s, schedule));
+    least = profile_peak(&s->profile);
     while (patience-- > 0 && profile_peak(&s->profile) > target_bytes) {
         if (!close_best_gap(&g))
             break;

@@ -55,12 +55,12 @@ static void slots_drop(struct slots *list, uint32_t slot) {
 
 struct sequence_life sequence_life_at(const struct sequence *s, uint32_t v, uint32_t slot) {
     const struct plan_value *value = &s->problem->values[v];
-    struct sequence_life life = {0};
+    struct sequence_life life = {.end = s->first};
     uint32_t next = s->n_slots;
     if (value->producer != PLAN_NONE) {
         const struct slots *runs = &s->runs[value->producer];
         uint32_t run = slots_below(runs, slot);
-        life.start = run ? runs->at[run - 1] : 0;
+        life.end = life.start = run ? runs->at[run - 1] : 0;
         next = run < runs->n ? runs->at[run] : next;
     }
     const struct slots *uses = &s->uses[v];
@@ -70,7 +70,7 @@ struct sequence_life sequence_life_at(const struct sequence *s, uint32_t v, uint
         i = slots_below(uses, next);
     else
         i = uses->n;
-    life.end = i && uses->at[i - 1] > life.start ? uses->at[i - 1] : life.start;
+    life.end = i && uses->at[i - 1] > life.start ? uses->at[i - 1] : life.end;
     return life;
 }
 
@@ -98,7 +98,7 @@ static int64_t saved_in_place(const struct sequence *s, uint32_t slot) {
     for (uint32_t i = 0; i < op->n_overwrites && i < 64; i++) {
         const struct plan_value *input = &p->values[pairs[i].input],
                                 *output = &p->values[pairs[i].output];
-        bool free = !input->persistent && output->bytes <= input->bytes;
+        bool free = !input->persistent && !output->persistent && output->bytes <= input->bytes;
         for (uint32_t j = 0; j < i && free; j++)
             free = !(taken >> j & 1) ||
                    (pairs[j].input != pairs[i].input && pairs[j].output != pairs[i].output);
@@ -149,6 +149,21 @@ static void split_life(struct sequence *s, uint32_t v, uint32_t slot, int sign) 
     }
 }
 
+/* Inputs that nobody reads live to the first execution: replay's step 0. */
+static void set_first(struct sequence *s, uint32_t slot) {
+    if (slot < s->first)
+        add_bytes(s, slot + 1, s->first + 1, -s->unread_bytes);
+    else
+        add_bytes(s, s->first + 1, slot + 1, s->unread_bytes);
+    s->first = slot;
+}
+
+/* What counts as unread when v, that nobody else reads, gets or loses its reader. */
+static int64_t unread_bytes(const struct sequence *s, uint32_t v) {
+    const struct plan_value *value = &s->problem->values[v];
+    return value->input && !s->uses[v].n ? value->bytes : 0;
+}
+
 static void link_execution(struct sequence *s, uint32_t o, uint32_t slot) {
     s->op_at[slot] = o;
     s->rank_at[slot] = s->n_taken;
@@ -188,10 +203,13 @@ static void update_ends(struct sequence *s, uint32_t o, uint32_t slot) {
 static void apply_insert(struct sequence *s, uint32_t o, uint32_t slot) {
     const struct plan_problem *p = s->problem;
     const struct plan_op *op = &p->ops[o];
+    if (slot < s->first || !s->n_taken)
+        set_first(s, slot);
     for (uint32_t i = 0; i < op->inputs.n; i++) {
         uint32_t v = p->ids[op->inputs.first + i];
         if (!planned(p, v))
             continue;
+        s->unread_bytes -= unread_bytes(s, v);
         add_bytes(s, sequence_life_at(s, v, slot).end + 1, slot + 1, p->values[v].bytes);
         slots_add(&s->uses[v], slot);
     }
@@ -218,8 +236,11 @@ static void apply_remove(struct sequence *s, uint32_t slot) {
         if (!planned(p, v))
             continue;
         slots_drop(&s->uses[v], slot);
+        s->unread_bytes += unread_bytes(s, v);
         add_bytes(s, sequence_life_at(s, v, slot).end + 1, slot + 1, -p->values[v].bytes);
     }
+    if (slot == s->first && s->n_taken)
+        set_first(s, sequence_next(s, slot));
     update_ends(s, o, slot);
 }
 
@@ -296,7 +317,8 @@ bool sequence_can_insert(struct sequence *s, uint32_t o, uint32_t slot) {
     uint32_t primary = plan_primary(p, o);
     const struct plan_op *op = &p->ops[o];
     const struct slots *runs = &s->runs[primary];
-    if (s->op_at[slot] != PLAN_NONE || slot == 0 || (slot > s->seam && !op->update_part) ||
+    if (s->op_at[slot] != PLAN_NONE || slot == 0 ||
+        (op->update_part ? slot < s->seam : slot > s->seam) ||
         (runs->n && plan_op_once(&p->ops[primary])))
         return false;
     for (uint32_t i = 0; i < op->inputs.n; i++) {
@@ -380,6 +402,12 @@ static neap_error *make_arrays(struct sequence *s, uint32_t n_slots) {
     return memory_alloc(n_slots, sizeof *s->taken, &s->taken);
 }
 
+static neap_error *take_error(struct sequence *s) {
+    neap_error *error = s->error;
+    s->error = NULL;
+    return error;
+}
+
 static neap_error *place_executions(struct sequence *s, const struct plan_schedule *schedule) {
     const struct plan_problem *p = s->problem;
     for (uint32_t slot = 0; slot < s->n_slots; slot++)
@@ -388,15 +416,19 @@ static neap_error *place_executions(struct sequence *s, const struct plan_schedu
         s->runs[o].n = 0;
     for (uint32_t v = 0; v < p->n_values; v++)
         s->uses[v].n = 0;
+    s->n_log = 0;
     s->n_taken = 0;
     s->seconds = 0;
     s->seam = s->n_slots;
+    s->first = 0;
     for (size_t i = 0; i < schedule->n; i++) {
         uint32_t o = schedule->ops[i];
         uint32_t slot = (uint32_t)((i + 1) * (uint64_t)s->n_slots / (schedule->n + 2)) + 1;
         const struct plan_op *op = &p->ops[o];
         if (!reserve(s, o))
-            return s->error;
+            return take_error(s);
+        if (i == 0)
+            s->first = slot;
         if (op->update_part && s->seam == s->n_slots)
             s->seam = slot;
         for (uint32_t j = 0; j < op->inputs.n; j++)
@@ -407,22 +439,31 @@ static neap_error *place_executions(struct sequence *s, const struct plan_schedu
     return NULL;
 }
 
+/* The life of v that starts in this slot, as differences. */
+static void add_life(struct sequence *s, uint32_t v, uint32_t start) {
+    int64_t bytes = s->problem->values[v].bytes;
+    uint32_t end = sequence_life_at(s, v, start + 1).end;
+    s->profile.at[start] += bytes;
+    if (end + 1 < s->n_slots)
+        s->profile.at[end + 1] -= bytes;
+}
+
 /* The profile of all lives at once: differences, then their sums. */
 static void sum_lives(struct sequence *s) {
     const struct plan_problem *p = s->problem;
     int64_t *at = s->profile.at, live = 0;
+    s->unread_bytes = 0;
     for (uint32_t v = 0; v < p->n_values; v++) {
-        const struct plan_value *value = &p->values[v];
-        if (value->persistent)
+        if (!p->values[v].input)
             continue;
-        const struct slots *runs = value->input ? NULL : &s->runs[value->producer];
-        for (uint32_t i = 0; i < (runs ? runs->n : 1); i++) {
-            uint32_t start = runs ? runs->at[i] : 0;
-            uint32_t end = sequence_life_at(s, v, start + 1).end;
-            at[start] += value->bytes;
-            if (end + 1 < s->n_slots)
-                at[end + 1] -= value->bytes;
-        }
+        s->unread_bytes += unread_bytes(s, v);
+        add_life(s, v, 0);
+    }
+    for (uint32_t i = 0; i < s->n_taken; i++) {
+        const struct plan_span outputs = p->ops[s->op_at[s->taken[i]]].outputs;
+        for (uint32_t j = 0; j < outputs.n; j++)
+            if (planned(p, p->ids[outputs.first + j]))
+                add_life(s, p->ids[outputs.first + j], s->taken[i]);
     }
     for (uint32_t slot = 0; slot < s->n_slots; slot++) {
         live += at[slot];
@@ -451,7 +492,6 @@ neap_error *sequence_load(struct sequence *s, const struct plan_schedule *schedu
     TRY(make_arrays(s, (uint32_t)n_slots));
     TRY(place_executions(s, schedule));
     sum_lives(s);
-    s->n_log = 0;
     s->crowded = false;
     return NULL;
 }

@@ -34,9 +34,11 @@ struct sequence {
     int64_t *saved;    /* by slot: bytes that in-place execution saves there */
     uint32_t *taken;   /* occupied slots in no order */
     uint32_t n_slots, n_taken, most_taken;
-    uint32_t seam;      /* the first slot of the update's part: nothing else moves behind it */
-    struct slots *runs; /* by primary op */
-    struct slots *uses; /* by value */
+    uint32_t seam;        /* the first slot of the update's part: nothing else moves behind it */
+    uint32_t first;       /* the first occupied slot, where an execution is */
+    int64_t unread_bytes; /* of inputs that nobody reads */
+    struct slots *runs;   /* by primary op */
+    struct slots *uses;   /* by value */
     struct hazards hazards;
     struct change log[SEQUENCE_CHANGES];
     uint32_t n_log;
