@@ -9,7 +9,7 @@
 
 #include "plan/greedy.h"
 
-enum { TRIES = 1000, DEPTH = 24, PATIENCE = 64 };
+enum { TRIES = 1000, DEPTH = 24, PATIENCE = 64, CLOSED_BETWEEN_SPREADS = 8 };
 
 struct candidate {
     uint32_t value, next_use;
@@ -148,10 +148,15 @@ neap_error *plan_greedy(struct sequence *s, int64_t target_bytes, struct plan_sc
     TRY(memory_alloc(s->problem->n_values, sizeof *g.candidates, &g.candidates));
     TRY_GOTO(sequence_load(s, schedule));
     least = profile_peak(&s->profile);
-    while (patience-- > 0 && profile_peak(&s->profile) > target_bytes) {
-        if (!close_best_gap(&g))
+    for (uint32_t closed = 0; patience-- > 0 && profile_peak(&s->profile) > target_bytes;) {
+        bool found = close_best_gap(&g);
+        if (!found && closed == 0)
             break;
-        TRY_GOTO(sequence_spread(s));
+        closed = found ? closed + 1 : 0;
+        if (!found || closed == CLOSED_BETWEEN_SPREADS) {
+            TRY_GOTO(sequence_spread(s));
+            closed = 0;
+        }
         if (profile_peak(&s->profile) < least) {
             least = profile_peak(&s->profile);
             patience = PATIENCE;

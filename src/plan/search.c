@@ -20,6 +20,7 @@
 static const double HOTTEST = 1e-2, COLDEST = 2e-4; /* between these, the gap is the temperature */
 static const double CHAIN_GAP = 5e-3;               /* more is worth the chain's second or so */
 static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little better: it is over */
+static const double ENOUGH = 1e-4;                  /* a gap that no search is worth */
 
 enum {
     PROBES = 2,         /* rounds that show whether there is anything to gain */
@@ -272,11 +273,14 @@ neap_error *search_seed(struct search *s, int64_t target_bytes) {
     aim(s, target_bytes, &bound);
     if (bound.op != PLAN_NONE)
         TRY(seed_from_bound(s, bound.op));
-    if (!s->request->fixed_order && !proven(s))
-        TRY(seed_orders(s));
-    if (!proven(s))
+    if (gap(s) > ENOUGH)
         TRY(seed_greedily(s));
-    TRY(seed_by(s, plan_seed_cut));
+    if (gap(s) > ENOUGH && !s->request->fixed_order) {
+        TRY(seed_orders(s));
+        TRY(seed_greedily(s));
+    }
+    if (gap(s) > ENOUGH)
+        TRY(seed_by(s, plan_seed_cut));
     return gap(s) > CHAIN_GAP ? seed_by(s, plan_seed_chain) : NULL;
 }
 
@@ -304,7 +308,7 @@ neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t move
     neap_error *error = NULL;
     aim(s, target_bytes, &bound);
     const double start = gap(s), scale = fmin(HOTTEST, fmax(start, COLDEST));
-    for (size_t r = 0; r < N_ROUNDS && !proven(s) && !plan_stopped(s->request); r++) {
+    for (size_t r = 0; r < N_ROUNDS && gap(s) > ENOUGH && !plan_stopped(s->request); r++) {
         if (r == PROBES && gap(s) < NEAR && start - gap(s) < IDLE)
             break;
         const struct anneal_request request = {.budget_bytes = target_bytes,

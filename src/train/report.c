@@ -37,8 +37,7 @@ double report_once_seconds(const struct compiled *c, int64_t n_micro) {
     const struct plan_problem *p = &c->problem;
     double seconds = 0;
     for (uint32_t o = 0; o < p->n_ops; o++)
-        seconds +=
-            p->ops[o].seconds * (p->ops[o].update_part ? 1 : (double)n_micro);
+        seconds += p->ops[o].seconds * (p->ops[o].update_part ? 1 : (double)n_micro);
     return seconds;
 }
 

@@ -26,7 +26,7 @@ struct neap_plan {
     struct plan_result plan;      /* of step */
     const struct run_data *data;  /* as in the request */
     bool without_host;
-    struct deadline deadline;     /* of the options' time limit */
+    struct deadline deadline; /* of the options' time limit */
     int64_t host_bytes;
     int64_t available_bytes; /* when the session was made: that all of it agrees */
     int64_t arena_budget_bytes;
