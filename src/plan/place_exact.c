@@ -282,7 +282,7 @@ static enum outcome solve_parts(struct exact *x, struct place_reach all) {
 /* ---- runs ----------------------------------------------------------------------------------- */
 
 /* A run's nodes, beside one for each chain, and their growth from run to run. */
-static const double first_nodes = 250, nodes_growth = 1.003;
+static const double first_nodes = 250, nodes_growth = 1.001;
 /* How far the order of branches is off, relative to its keys. */
 static const double little_noise = 0.05, much_noise = 0.15;
 /* How many runs may come less far than the furthest before that is forgotten. */
@@ -318,7 +318,7 @@ static double by_furthest(const struct exact *x, uint32_t item) {
 }
 
 static double (*const ranks[])(const struct exact *x, uint32_t item) = {
-    by_duration, by_furthest, by_first_section, by_furthest};
+    by_duration, by_furthest, by_duration, by_furthest, by_first_section, by_furthest};
 enum { N_RANKS = sizeof ranks / sizeof *ranks };
 
 /* The order of the branches in a run: each rule as it is at first, then with noise. */

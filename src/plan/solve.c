@@ -30,7 +30,6 @@ static neap_error *finish(const struct solve *s, const char *name, struct plan_r
     TRY(plan_schedule_dropping(p, s->drop, &r->schedule));
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
     struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
-                                         .target_bytes = s->request->budget_bytes,
                                          .effort = PLACEMENT_EFFORT};
     struct plan_placement placement;
     TRY(plan_place(&r->lives, &request, &placement));
