@@ -28,7 +28,7 @@
 #include "base/philox.h"
 #include "plan/place_state.h"
 
-enum { FAILED_SLOTS = 1 << 16, WORK_BETWEEN_LOOKS = 500000 };
+enum { FAILED_SLOTS = 1 << 16, WORK_BETWEEN_STOPS = 500000, MOST_LOOKS = 4 };
 
 enum outcome { DEAD_END, SOLVED, STOPPED };
 
@@ -40,7 +40,7 @@ struct failed {
 struct exact {
     struct place_state state;
     struct place_effort *effort;
-    uint64_t next_look, nodes, most_nodes;
+    uint64_t next_stop, nodes, most_nodes;
     bool stopped;
     uint32_t *rank; /* by item: in which order branches are tried */
     uint32_t *branches;
@@ -164,7 +164,8 @@ static void sort_branches(struct exact *x, size_t first) {
 }
 
 /* Pushes the branches of the section that has the fewest for its weight. Candidates alone are a
- * lower bound of that: sections are looked at in its order until none can be better. */
+ * lower bound of that: sections are looked at in its order, until none can be better or some have
+ * been. */
 static void choose_branches(struct exact *x, struct place_reach part) {
     struct place_section *sections = x->state.sections;
     size_t first = x->n_branches;
@@ -173,7 +174,9 @@ static void choose_branches(struct exact *x, struct place_reach part) {
     for (uint32_t s = part.from; s < part.to; s++)
         x->scores[s] =
             sections[s].open_bytes > 0 ? sections[s].n_candidates / sections[s].weight : INFINITY;
-    for (uint32_t s; (s = least_score(x, part, best)) != PLAN_NONE;) {
+    uint32_t s;
+    for (int looks = 0; looks < MOST_LOOKS && (s = least_score(x, part, best)) != PLAN_NONE;
+         looks++) {
         size_t before = x->n_branches;
         double weight = sections[s].weight;
         size_t most = best < INFINITY ? before + (size_t)(best * weight) + 1 : SIZE_MAX;
@@ -210,8 +213,8 @@ static bool has_twin(const struct exact *x, size_t first, size_t at) {
 /* ---- the search ----------------------------------------------------------------------------- */
 
 static bool at_end(struct exact *x) {
-    if (x->state.work >= x->next_look) {
-        x->next_look = x->state.work + WORK_BETWEEN_LOOKS;
+    if (x->state.work >= x->next_stop) {
+        x->next_stop = x->state.work + WORK_BETWEEN_STOPS;
         x->stopped = x->stopped || place_stopped(x->effort);
     }
     return x->stopped || x->error || x->state.error || x->state.work >= x->effort->left;
