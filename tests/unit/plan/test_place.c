@@ -226,10 +226,11 @@ static int compare_doubles(const void *a, const void *c) {
 static void TrainingStepsComeCloseToTheLowerBound(void **state) {
     (void)state;
     enum { n_problems = 300 };
+    const struct plan_place_request request = {.alignment_bytes = alignment, .effort = 10000000};
     double ratio[n_problems];
     for (uint64_t seed = 0; seed < n_problems; seed++) {
         random_lives(seed, 10 + (uint32_t)seed % 20);
-        int64_t bound_bytes = most_live_bytes(), arena_bytes = place();
+        int64_t bound_bytes = most_live_bytes(), arena_bytes = place_as(&request).arena_bytes;
         assert_true(arena_bytes >= bound_bytes);
         ratio[seed] = (double)arena_bytes / (double)bound_bytes;
     }
@@ -237,7 +238,7 @@ static void TrainingStepsComeCloseToTheLowerBound(void **state) {
     print_message("arena / lower bound: median %.4f, worst %.4f\n", ratio[n_problems / 2],
                   ratio[n_problems - 1]);
     assert_true(ratio[n_problems / 2] <= 1.005);
-    assert_true(ratio[n_problems - 1] <= 1.05);
+    assert_true(ratio[n_problems - 1] <= 1.01);
 }
 
 static void TheSameLivesGetTheSameOffsets(void **state) {
