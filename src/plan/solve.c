@@ -11,7 +11,7 @@
 #include "plan/place.h"
 #include "plan/plan.h"
 
-enum { PLACEMENT_ROUNDS = 8, PLACEMENT_EFFORT = 10000000 };
+enum { PLACEMENT_ROUNDS = 8, PLACEMENT_EFFORT = 20000000 };
 
 struct solve {
     const struct plan_problem *problem;
