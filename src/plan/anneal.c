@@ -21,6 +21,7 @@ struct anneal {
     double bar; /* the energy above which the move at hand will be refused */
     int64_t peak;
     uint32_t peak_slot; /* while the peak is over the budget */
+    uint32_t since_spread; /* moves; spreading takes as long as a good many */
     uint32_t n_within;  /* of this period's moves, those that ended within the budget */
     double best_seconds;
     int64_t best_peak;
@@ -242,7 +243,11 @@ static neap_error *try_move(struct anneal *a, struct plan_schedule *best) {
         a->peak = peak;
     }
     a->n_within += a->peak <= budget;
-    return s->crowded ? sequence_spread(s) : NULL;
+    a->since_spread++;
+    if (!s->crowded || a->since_spread < s->n_taken / 4)
+        return NULL;
+    a->since_spread = 0;
+    return sequence_spread(s);
 }
 
 neap_error *anneal(struct sequence *s, const struct anneal_request *request,

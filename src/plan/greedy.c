@@ -9,7 +9,7 @@
 
 #include "plan/greedy.h"
 
-enum { TRIES = 1000, DEPTH = 24, PATIENCE = 64, CLOSED_BETWEEN_SPREADS = 8 };
+enum { TRIED_WORK = 200000, LEAST_TRIES = 48, DEPTH = 24, PATIENCE = 64, CLOSED_BETWEEN_SPREADS = 8 };
 
 struct candidate {
     uint32_t value, next_use;
@@ -43,7 +43,9 @@ static size_t find_candidates(const struct sequence *s, uint32_t slot, struct ca
         out[n++] = (struct candidate){v, uses->at[use], (double)value->bytes / (seconds + 1e-12)};
     }
     qsort(out, n, sizeof *out, by_score);
-    return n < TRIES ? n : TRIES;
+    size_t tries = TRIED_WORK / p->n_ops;
+    tries = tries < LEAST_TRIES ? LEAST_TRIES : tries;
+    return n < tries ? n : tries;
 }
 
 /* Runs op o before `slot`, and with it what makes the inputs that are not alive there. */

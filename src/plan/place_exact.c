@@ -4,21 +4,20 @@
  * to look for such ones, from below. At each node one section of time is chosen, and the search
  * branches on which of its chains lies lowest there, at the lowest offset that what is placed
  * leaves it; or on a chain of another section that could lie beneath one of those. Nothing goes
- * beneath a placed chain any more.
+ * beneath a placed chain any more. Bounds for what is open (place_state.c) cut it short.
  *
- *   Bounds     every chain has the lowest offset that it could still get. In a section, chains in
- *              the order of these must end within the capacity; a chain that cannot be the lowest
- *              there lies above one that can.
  *   Choice     the section with the fewest branches, those that failed often before others. A
  *              section without free bytes leaves few.
  *   Time       where no open chain crosses, both sides are solved alone.
  *   Memory     a set of open chains with given floors that has failed is not tried again.
- *   Restarts   few nodes at first, then more; the order of the branches differs from run to run.
+ *   Runs       few nodes at first, then more. Every other run follows the placement that came
+ *              furthest, the rest fixed orders, all with some noise: as some branch is right
+ *              everywhere, many short runs find what a long one does not.
  *
- * Sections, canonical placements, and solving sides alone are those of MiniMalloc (Moffitt, "A
- * Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023); choosing
- * the section by its failures is Boussemart et al., "Boosting systematic search by weighting
- * constraints", ECAI 2004.
+ * Sections, pushed-down placements and solving sides alone are MiniMalloc's (Moffitt, "MiniMalloc:
+ * A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023); choosing
+ * by failures is Boussemart et al., "Boosting systematic search by weighting constraints", ECAI
+ * 2004.
  *
  * Expected load: hundreds of chains; thousands work, slowly. Effort is counted in comparisons.
  * Exact but for this: what has failed is remembered by 128 bits of hash. */
@@ -27,212 +26,35 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "plan/place_sections.h"
+#include "plan/place_state.h"
 
-enum { FIRST_NODES = 250, FAILED_SLOTS = 1 << 16, WORK_BETWEEN_LOOKS = 500000 };
-static const double NOISE = 0.6, NODES_GROWTH = 1.01;
+enum { FAILED_SLOTS = 1 << 16, WORK_BETWEEN_STOPS = 500000, MOST_LOOKS = 4 };
 
 enum outcome { DEAD_END, SOLVED, STOPPED };
 
-struct bound {
-    int64_t floor;  /* where what is placed lets it start */
-    int64_t lowest; /* where it can start at best: at least the floor */
-};
-
-struct section {
-    int64_t open_bytes;
-    double weight;         /* 1 + how often it failed */
-    uint32_t n_candidates; /* chains that can be placed now as its lowest */
-    bool changed;
-};
-
+/* The open chains and their floors, hashed: all that decides whether the rest can be placed. */
 struct failed {
     uint64_t key[2];
 };
 
-/* What to take back: a bound, or where item is PLAN_NONE the candidates of a section. */
-struct change {
-    uint32_t item, section, n_candidates;
-    struct bound bound;
-};
-
 struct exact {
-    struct place_sections s;
-    int64_t capacity;
-    struct bound *bounds; /* by item */
-    int64_t *offsets;
-    bool *placed;
-    uint32_t *rank;
-    struct section *sections;
-    struct change *changes;
-    uint32_t *order, *branches; /* `order`: placed items as they came */
-    size_t n_changes, changes_capacity, n_branches, branches_capacity, n_order;
-    int64_t *keys; /* scratch, by entry of a section or by section */
-    double *scores;
+    struct place_state state;
+    struct place_effort *effort;
+    uint64_t next_stop, nodes, most_nodes;
+    bool stopped;
+    uint32_t *rank; /* by item: in which order branches are tried */
+    uint32_t *branches;
+    size_t n_branches, branches_capacity;
+    double *scores; /* by section, and `beneath` by item: scratch */
     bool *beneath;
     struct failed *failed;
-    struct place_effort *effort;
-    uint64_t work, next_look, nodes, most_nodes;
-    bool stopped;
+    int64_t *furthest; /* offsets of the placement that came furthest; -1: not placed */
+    size_t n_furthest;
     neap_error *error;
 };
 
-/* ---- bounds --------------------------------------------------------------------------------- */
-
-static bool push_change(struct exact *x, struct change change) {
-    if (!x->error)
-        x->error =
-            memory_grow(&x->changes, &x->changes_capacity, x->n_changes + 1, sizeof *x->changes);
-    if (x->error)
-        return false;
-    x->changes[x->n_changes++] = change;
-    return true;
-}
-
-static void set_bound(struct exact *x, uint32_t item, struct bound bound) {
-    struct change change = {.item = item, .bound = x->bounds[item]};
-    if (!push_change(x, change))
-        return;
-    x->bounds[item] = bound;
-    for (uint32_t s = x->s.items[item].from; s < x->s.items[item].to; s++)
-        x->sections[s].changed = true;
-}
-
-static void set_candidates(struct exact *x, uint32_t section, uint32_t n) {
-    struct change change = {PLAN_NONE, section, x->sections[section].n_candidates, {0}};
-    if (x->sections[section].n_candidates != n && push_change(x, change))
-        x->sections[section].n_candidates = n;
-}
-
-/* Sorts a section's entries by their lowest offsets, placed ones last; gives how many are open. */
-static uint32_t sort_entries(struct exact *x, uint32_t section) {
-    uint32_t first = x->s.first_entry[section], n = x->s.first_entry[section + 1] - first;
-    struct place_entry *entries = x->s.entries + first;
-    uint32_t n_open = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        struct place_entry entry = entries[i];
-        bool open = !x->placed[entry.item];
-        int64_t key = open ? x->bounds[entry.item].lowest : INT64_MAX;
-        uint32_t at = i;
-        for (; at > 0 && x->keys[at - 1] > key; at--) {
-            entries[at] = entries[at - 1];
-            x->keys[at] = x->keys[at - 1];
-        }
-        entries[at] = entry;
-        x->keys[at] = key;
-        n_open += open;
-    }
-    x->work += n;
-    return n_open;
-}
-
-/* Can a section's open chains end within the capacity? Raises those that cannot be its lowest above
- * one that can. */
-static bool section_holds(struct exact *x, uint32_t section) {
-    struct section *s = &x->sections[section];
-    uint32_t n = sort_entries(x, section), n_candidates = 0;
-    const struct place_entry *entries = x->s.entries + x->s.first_entry[section];
-    int64_t latest = x->capacity - s->open_bytes, end = 0, least_end = INT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct bound *bound = &x->bounds[entries[i].item];
-        end = (end < bound->lowest ? bound->lowest : end) + entries[i].bytes;
-        if (bound->lowest > latest)
-            continue;
-        if (least_end > bound->lowest + entries[i].bytes)
-            least_end = bound->lowest + entries[i].bytes;
-        n_candidates += bound->lowest == bound->floor;
-    }
-    if (n > 0 && (end > x->capacity || least_end == INT64_MAX))
-        return false;
-    set_candidates(x, section, n_candidates);
-    for (uint32_t i = n; i > 0 && x->keys[i - 1] > latest; i--) {
-        uint32_t item = entries[i - 1].item;
-        if (x->bounds[item].lowest < least_end)
-            set_bound(x, item, (struct bound){x->bounds[item].floor, least_end});
-    }
-    return true;
-}
-
-/* Until nothing changes; false if some section cannot hold its chains. */
-static bool propagate(struct exact *x, uint32_t from, uint32_t to) {
-    for (bool again = true; again;) {
-        again = false;
-        for (uint32_t s = from; s < to; s++) {
-            if (!x->sections[s].changed)
-                continue;
-            x->sections[s].changed = false;
-            if (!section_holds(x, s)) {
-                x->sections[s].weight += 1;
-                for (uint32_t rest = from; rest < to; rest++)
-                    x->sections[rest].changed = false;
-                return false;
-            }
-            again = true;
-        }
-    }
-    return true;
-}
-
-/* ---- placing -------------------------------------------------------------------------------- */
-
-/* An item's bytes in a section, or in its first one. */
-static int64_t bytes_at(const struct exact *x, const struct place_item *item, uint32_t section) {
-    const struct place_piece *piece = x->s.pieces + item->first_piece;
-    while (section >= piece->to)
-        piece++;
-    return piece->bytes;
-}
-
-static void add_open_bytes(struct exact *x, uint32_t item, int64_t sign) {
-    const struct place_item *it = &x->s.items[item];
-    for (uint32_t i = 0; i < it->n_pieces; i++) {
-        const struct place_piece *piece = &x->s.pieces[it->first_piece + i];
-        for (uint32_t s = piece->from; s < piece->to; s++)
-            x->sections[s].open_bytes += sign * piece->bytes;
-    }
-}
-
-/* At its floor; what shares a section with it lies above it. The open items are those that begin in
- * the sections from `first` up to `to`. */
-static void place(struct exact *x, uint32_t item, uint32_t first, uint32_t to) {
-    const struct place_item *it = &x->s.items[item];
-    x->placed[item] = true;
-    x->order[x->n_order++] = item;
-    x->offsets[item] = x->bounds[item].floor;
-    add_open_bytes(x, item, -1);
-    for (uint32_t s = it->from; s < it->to; s++)
-        x->sections[s].changed = true;
-    uint32_t end = x->s.first_item[it->to < to ? it->to : to];
-    for (uint32_t i = x->s.first_item[first]; i < end; i++) {
-        const struct place_item *other = &x->s.items[i];
-        if (x->placed[i] || other->to <= it->from)
-            continue;
-        /* Pieces shrink: the first that both are in counts. */
-        uint32_t meet = it->from < other->from ? other->from : it->from;
-        struct bound bound = x->bounds[i];
-        int64_t top = x->offsets[item] + bytes_at(x, it, meet);
-        if (bound.floor >= top)
-            continue;
-        bound.floor = top;
-        bound.lowest = bound.lowest < top ? top : bound.lowest;
-        set_bound(x, i, bound);
-    }
-    x->work += end - x->s.first_item[first];
-}
-
-static void take_back(struct exact *x, size_t n_order, size_t n_changes) {
-    while (x->n_changes > n_changes) {
-        const struct change *change = &x->changes[--x->n_changes];
-        if (change->item == PLAN_NONE)
-            x->sections[change->section].n_candidates = change->n_candidates;
-        else
-            x->bounds[change->item] = change->bound;
-    }
-    while (x->n_order > n_order) {
-        uint32_t item = x->order[--x->n_order];
-        x->placed[item] = false;
-        add_open_bytes(x, item, 1);
-    }
+static bool item_in(const struct place_item *item, uint32_t section) {
+    return item->at.from <= section && section < item->at.to;
 }
 
 /* ---- what has failed ------------------------------------------------------------------------ */
@@ -243,24 +65,22 @@ static uint64_t mix(uint64_t word) {
     return word ^ word >> 31;
 }
 
-/* The open chains and their floors: all that decides whether the rest can be placed. */
-static struct failed state_of(struct exact *x, uint32_t from, uint32_t to) {
-    struct failed state = {{1, 0}};
-    for (uint32_t i = x->s.first_item[from]; i < x->s.first_item[to]; i++) {
-        if (x->placed[i])
+static struct failed hash_open(struct exact *x, struct place_reach part) {
+    struct place_state *state = &x->state;
+    struct failed hash = {{1, 0}};
+    uint32_t first = state->s.first_item[part.from], end = state->s.first_item[part.to];
+    for (uint32_t i = first; i < end; i++) {
+        if (state->placed[i])
             continue;
-        uint64_t item = mix((uint64_t)x->bounds[i].floor * 0x9e3779b97f4a7c15u + i);
-        state.key[0] += item;
-        state.key[1] += mix(item ^ 0xd6e8feb86659fd93u);
+        uint64_t item = mix((uint64_t)state->bounds[i].floor * 0x9e3779b97f4a7c15u + i);
+        hash.key[0] += item;
+        hash.key[1] += mix(item ^ 0xd6e8feb86659fd93u);
     }
-    return state;
+    state->work += end - first;
+    return hash;
 }
 
-static struct failed *slot_of(struct exact *x, const struct failed *state) {
-    return &x->failed[state->key[0] % FAILED_SLOTS];
-}
-
-/* ---- branching ------------------------------------------------------------------------------ */
+/* ---- branches ------------------------------------------------------------------------------- */
 
 static void push_branch(struct exact *x, uint32_t item) {
     if (!x->error)
@@ -270,67 +90,67 @@ static void push_branch(struct exact *x, uint32_t item) {
         x->branches[x->n_branches++] = item;
 }
 
-/* Sections that chains reach over. */
-struct reach {
-    uint32_t from, to;
-};
-
-static void widen(struct reach *reach, const struct place_item *item) {
-    reach->from = reach->from < item->from ? reach->from : item->from;
-    reach->to = reach->to > item->to ? reach->to : item->to;
+static void widen(struct place_reach *reach, struct place_reach by) {
+    reach->from = reach->from < by.from ? reach->from : by.from;
+    reach->to = reach->to > by.to ? reach->to : by.to;
 }
 
 /* Adds what could lie beneath the lowest chain of a section without being in it: chains that end at
- * `latest`, on which that one lies at most, and are beneath one that is in reach. */
-static void add_beneath(struct exact *x, struct reach component, uint32_t section,
-                        struct reach reach, int64_t latest, size_t most) {
-    uint32_t begin = x->s.first_item[component.from], end = x->s.first_item[component.to];
-    for (bool again = true; again && x->n_branches < most;) {
+ * `latest` at most, where that one starts, and are beneath one that is in reach. */
+static void add_beneath(struct exact *x, struct place_reach part, uint32_t section,
+                        struct place_reach reach, size_t most) {
+    struct place_state *state = &x->state;
+    int64_t latest = state->capacity - state->sections[section].open_bytes;
+    uint32_t first = state->s.first_item[part.from], end = state->s.first_item[part.to];
+    for (bool again = true; again && x->n_branches < most && !x->error;) {
         again = false;
-        for (uint32_t i = begin; i < end; i++) {
-            const struct place_item *item = &x->s.items[i];
-            if (x->placed[i] || x->beneath[i] || item->to <= reach.from || item->from >= reach.to ||
-                x->bounds[i].lowest + item->least_bytes > latest ||
-                (item->from <= section && section < item->to))
+        for (uint32_t i = first; i < end; i++) {
+            const struct place_item *item = &state->s.items[i];
+            const struct place_bound *bound = &state->bounds[i];
+            if (state->placed[i] || x->beneath[i] || item_in(item, section) ||
+                item->at.to <= reach.from || item->at.from >= reach.to ||
+                bound->lowest + item->least_bytes > latest)
                 continue;
             x->beneath[i] = again = true;
-            widen(&reach, item);
-            if (x->bounds[i].lowest == x->bounds[i].floor)
+            widen(&reach, item->at);
+            if (bound->lowest == bound->floor)
                 push_branch(x, i);
         }
-        x->work += end - begin;
+        state->work += end - first;
     }
-    memset(x->beneath + begin, 0, (end - begin) * sizeof *x->beneath);
+    memset(x->beneath + first, 0, (end - first) * sizeof *x->beneath);
 }
 
-/* Pushes the branches of a section, up to `most` in all. */
-static void add_branches(struct exact *x, struct reach component, uint32_t section, size_t most) {
-    int64_t latest = x->capacity - x->sections[section].open_bytes;
-    struct reach reach = {section, section + 1};
-    for (uint32_t e = x->s.first_entry[section]; e < x->s.first_entry[section + 1]; e++) {
-        uint32_t item = x->s.entries[e].item;
-        if (x->placed[item] || x->bounds[item].lowest > latest)
+/* Pushes the branches of a section; it may end early with `most` of them in all. */
+static void add_branches(struct exact *x, struct place_reach part, uint32_t section, size_t most) {
+    struct place_state *state = &x->state;
+    int64_t latest = state->capacity - state->sections[section].open_bytes;
+    struct place_reach reach = {section, section + 1};
+    uint32_t first = state->s.first_entry[section], end = state->s.first_entry[section + 1];
+    for (uint32_t entry = first; entry < end; entry++) {
+        uint32_t item = state->s.entries[entry].item;
+        const struct place_bound *bound = &state->bounds[item];
+        if (state->placed[item] || bound->lowest > latest)
             continue;
-        widen(&reach, &x->s.items[item]);
-        if (x->bounds[item].lowest == x->bounds[item].floor)
+        widen(&reach, state->s.items[item].at);
+        if (bound->lowest == bound->floor)
             push_branch(x, item);
     }
-    x->work += x->s.first_entry[section + 1] - x->s.first_entry[section];
-    add_beneath(x, component, section, reach, latest, most);
+    state->work += end - first;
+    add_beneath(x, part, section, reach, most);
 }
 
-/* Of the sections not looked at, the one that promises the fewest branches for its weight, fewer
- * than `most`; PLAN_NONE if there is none. */
-static uint32_t next_section(struct exact *x, struct reach component, double most) {
-    uint32_t best = PLAN_NONE;
-    for (uint32_t s = component.from; s < component.to; s++) {
-        if (x->scores[s] >= most)
+/* The section with the least score, less than `best`; PLAN_NONE if there is none. */
+static uint32_t least_score(struct exact *x, struct place_reach part, double best) {
+    uint32_t least = PLAN_NONE;
+    for (uint32_t s = part.from; s < part.to; s++) {
+        if (x->scores[s] >= best)
             continue;
-        best = s;
-        most = x->scores[s];
+        least = s;
+        best = x->scores[s];
     }
-    x->work += component.to - component.from;
-    return best;
+    x->state.work += part.to - part.from;
+    return least;
 }
 
 static void sort_branches(struct exact *x, size_t first) {
@@ -343,118 +163,136 @@ static void sort_branches(struct exact *x, size_t first) {
     }
 }
 
-/* Pushes the branches of the section that has the fewest for its weight. */
-static void choose_branches(struct exact *x, struct reach component) {
+/* Pushes the branches of the section that has the fewest for its weight. Candidates alone are a
+ * lower bound of that: sections are looked at in its order, until none can be better or some have
+ * been. */
+static void choose_branches(struct exact *x, struct place_reach part) {
+    struct place_section *sections = x->state.sections;
     size_t first = x->n_branches;
     double best = INFINITY;
     uint32_t chosen = PLAN_NONE;
-    for (uint32_t s = component.from; s < component.to; s++)
-        x->scores[s] = x->sections[s].open_bytes > 0
-                           ? x->sections[s].n_candidates / x->sections[s].weight
-                           : INFINITY;
-    for (uint32_t s; (s = next_section(x, component, best)) != PLAN_NONE;) {
+    for (uint32_t s = part.from; s < part.to; s++)
+        x->scores[s] =
+            sections[s].open_bytes > 0 ? sections[s].n_candidates / sections[s].weight : INFINITY;
+    uint32_t s;
+    for (int looks = 0; looks < MOST_LOOKS && (s = least_score(x, part, best)) != PLAN_NONE;
+         looks++) {
         size_t before = x->n_branches;
-        double weight = x->sections[s].weight;
-        size_t most = best < INFINITY ? (size_t)(best * weight) + 1 : SIZE_MAX - before;
+        double weight = sections[s].weight;
+        size_t most = best < INFINITY ? before + (size_t)(best * weight) + 1 : SIZE_MAX;
         x->scores[s] = INFINITY;
-        add_branches(x, component, s, before + most);
-        size_t n = x->n_branches - before;
+        add_branches(x, part, s, most);
+        double n = (double)(x->n_branches - before);
         if (n / weight < best) {
             best = n / weight;
             chosen = s;
-            memmove(x->branches + first, x->branches + before, n * sizeof *x->branches);
-            x->n_branches = first + n;
+            memmove(x->branches + first, x->branches + before,
+                    (x->n_branches - before) * sizeof *x->branches);
+            x->n_branches -= before - first;
         } else {
             x->n_branches = before;
         }
     }
     if (x->n_branches == first && chosen != PLAN_NONE)
-        x->sections[chosen].weight += 1;
+        sections[chosen].weight += 1;
     sort_branches(x, first);
 }
 
-/* Two items that can be exchanged. */
-static bool twins(const struct exact *x, uint32_t a, uint32_t b) {
-    const struct place_item *p = &x->s.items[a], *q = &x->s.items[b];
-    return p->from == q->from && p->to == q->to && p->n_pieces == 1 && q->n_pieces == 1 &&
-           p->least_bytes == q->least_bytes;
-}
-
+/* Could an earlier branch be exchanged for this one? */
 static bool has_twin(const struct exact *x, size_t first, size_t at) {
-    for (size_t i = first; i < at; i++)
-        if (twins(x, x->branches[i], x->branches[at]))
+    const struct place_item *items = x->state.s.items, *q = &items[x->branches[at]];
+    for (size_t i = first; i < at; i++) {
+        const struct place_item *p = &items[x->branches[i]];
+        if (p->at.from == q->at.from && p->at.to == q->at.to && p->n_pieces == 1 &&
+            q->n_pieces == 1 && p->least_bytes == q->least_bytes)
             return true;
+    }
     return false;
 }
 
-static enum outcome solve_parts(struct exact *x, struct reach all);
+/* ---- the search ----------------------------------------------------------------------------- */
 
-static enum outcome solve_branch(struct exact *x, struct reach component, uint32_t item) {
-    size_t n_order = x->n_order, n_changes = x->n_changes;
-    enum outcome outcome = DEAD_END;
-    place(x, item, component.from, component.to);
-    if (propagate(x, component.from, component.to))
-        outcome = solve_parts(x, component);
+static bool at_end(struct exact *x) {
+    if (x->state.work >= x->next_stop) {
+        x->next_stop = x->state.work + WORK_BETWEEN_STOPS;
+        x->stopped = x->stopped || place_stopped(x->effort);
+    }
+    return x->stopped || x->error || x->state.error || x->state.work >= x->effort->left;
+}
+
+static void note_furthest(struct exact *x) {
+    const struct place_state *state = &x->state;
+    if (state->n_placed <= x->n_furthest)
+        return;
+    x->n_furthest = state->n_placed;
+    for (uint32_t i = 0; i < state->s.n_items; i++)
+        x->furthest[i] = state->placed[i] ? state->offsets[i] : -1;
+}
+
+static enum outcome solve_parts(struct exact *x, struct place_reach all);
+
+static enum outcome try_branch(struct exact *x, struct place_reach part, uint32_t item) {
+    struct place_mark mark = place_state_mark(&x->state);
+    place_state_put(&x->state, item, part);
+    enum outcome outcome = place_state_propagate(&x->state, part) ? solve_parts(x, part) : DEAD_END;
     if (outcome == DEAD_END)
-        take_back(x, n_order, n_changes);
+        place_state_take_back(&x->state, mark);
     return outcome;
 }
 
-/* Is no effort left, or has someone or something stopped it? */
-static bool at_end(struct exact *x) {
-    if (x->work >= x->next_look) {
-        x->next_look = x->work + WORK_BETWEEN_LOOKS;
-        x->stopped = x->stopped || place_stopped(x->effort);
-    }
-    return x->stopped || x->error || x->work >= x->effort->left;
-}
-
-/* Places the open chains of a component. */
-static enum outcome solve(struct exact *x, struct reach component) {
+/* Places the open chains of a part. */
+static enum outcome solve(struct exact *x, struct place_reach part) {
     if (x->nodes >= x->most_nodes || at_end(x))
         return STOPPED;
     x->nodes++;
-    struct failed state = state_of(x, component.from, component.to), *slot = slot_of(x, &state);
-    x->work += x->s.first_item[component.to] - x->s.first_item[component.from];
-    if (slot->key[0] == state.key[0] && slot->key[1] == state.key[1])
+    note_furthest(x);
+    struct failed hash = hash_open(x, part), *slot = &x->failed[hash.key[0] % FAILED_SLOTS];
+    if (slot->key[0] == hash.key[0] && slot->key[1] == hash.key[1])
         return DEAD_END;
     size_t first = x->n_branches;
-    choose_branches(x, component);
+    choose_branches(x, part);
     size_t end = x->n_branches;
-    enum outcome outcome = DEAD_END;
+    enum outcome outcome = x->error ? STOPPED : DEAD_END;
     for (size_t i = first; i < end && outcome == DEAD_END; i++)
         if (!has_twin(x, first, i))
-            outcome = solve_branch(x, component, x->branches[i]);
+            outcome = try_branch(x, part, x->branches[i]);
     x->n_branches = first;
-    if (outcome == DEAD_END && !x->error)
-        *slot = state;
+    if (outcome == DEAD_END)
+        *slot = hash;
     return outcome;
 }
 
 /* Solves what no open chain connects one after another. */
-static enum outcome solve_parts(struct exact *x, struct reach all) {
-    struct reach part = {all.from, all.from};
-    for (uint32_t i = x->s.first_item[all.from]; i < x->s.first_item[all.to]; i++) {
-        const struct place_item *item = &x->s.items[i];
-        if (x->placed[i])
+static enum outcome solve_parts(struct exact *x, struct place_reach all) {
+    const struct place_sections *s = &x->state.s;
+    struct place_reach part = {all.from, all.from};
+    for (uint32_t i = s->first_item[all.from]; i < s->first_item[all.to]; i++) {
+        if (x->state.placed[i])
             continue;
-        if (item->from >= part.to) {
-            if (part.to > part.from) {
-                enum outcome outcome = solve(x, part);
-                if (outcome != SOLVED)
-                    return outcome;
-            }
-            part = (struct reach){item->from, item->from};
+        struct place_reach at = s->items[i].at;
+        if (at.from >= part.to && part.to > part.from) {
+            enum outcome outcome = solve(x, part);
+            if (outcome != SOLVED)
+                return outcome;
         }
-        widen(&part, item);
+        if (at.from >= part.to)
+            part = at;
+        widen(&part, at);
     }
     return part.to > part.from ? solve(x, part) : SOLVED;
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
+/* A run's nodes, beside one for each chain, and their growth from run to run. */
+static const double first_nodes = 250, nodes_growth = 1.001;
+/* How far the order of branches is off, relative to its keys. */
+static const double little_noise = 0.05, much_noise = 0.15;
+/* How many runs may come less far than the furthest before that is forgotten. */
+static const uint32_t most_vain_runs = 100;
+
 struct rank_key {
-    double key;
+    double key; /* descending */
     uint32_t item;
 };
 
@@ -465,117 +303,115 @@ static int compare_ranks(const void *a, const void *b) {
     return (x->item > y->item) - (x->item < y->item);
 }
 
-static double rank_by_duration(const struct place_item *item, int64_t bytes) {
-    return (item->to - item->from) * (1 + 1e-18 * (double)bytes);
+static double by_duration(const struct exact *x, uint32_t item) {
+    struct place_reach at = x->state.s.items[item].at;
+    return at.to - at.from;
 }
 
-static double rank_by_area(const struct place_item *item, int64_t bytes) {
-    return (double)(item->to - item->from) * (double)bytes;
+static double by_first_section(const struct exact *x, uint32_t item) {
+    return -(double)x->state.s.items[item].at.from;
 }
 
-static double rank_by_first(const struct place_item *item, int64_t bytes) {
-    (void)bytes;
-    return -(double)item->from;
+/* What lies low in the furthest placement first; what is not in it last, the longest of them first.
+ */
+static double by_furthest(const struct exact *x, uint32_t item) {
+    if (x->n_furthest > 0 && x->furthest[item] >= 0)
+        return -(double)x->furthest[item];
+    return -2 * (double)x->state.capacity + by_duration(x, item);
 }
 
-/* What is tried first in a run. */
-static double (*const ranks[])(const struct place_item *item,
-                               int64_t bytes) = {rank_by_duration, rank_by_first, rank_by_area};
+static double (*const ranks[])(const struct exact *x, uint32_t item) = {
+    by_duration, by_furthest, by_duration, by_furthest, by_first_section, by_furthest};
 enum { N_RANKS = sizeof ranks / sizeof *ranks };
 
-/* The branches' order: by one of the rules, the first time as it is, then with some noise. */
-static void rank_items(struct exact *x, struct rank_key *keys, uint64_t run) {
-    for (uint32_t i = 0; i < x->s.n_items; i++) {
-        const struct place_item *item = &x->s.items[i];
-        struct philox_block random = philox_at(0, run, i);
-        double noise = run < N_RANKS ? 0 : NOISE * (philox_float(random.word[0]) - 0.5);
-        int64_t bytes = x->s.pieces[item->first_piece].bytes;
-        keys[i] = (struct rank_key){ranks[run % N_RANKS](item, bytes) * (1 + noise), i};
+/* The order of the branches in a run: each rule as it is at first, then with noise. */
+static void rank_items(struct exact *x, struct rank_key *keys, uint32_t run) {
+    uint32_t n = x->state.s.n_items, round = run / N_RANKS;
+    double noise = round == 0 ? 0 : round % 2 ? little_noise : much_noise;
+    for (uint32_t i = 0; i < n; i++) {
+        double random = 2 * (double)philox_float(philox_at(0, run, i).word[0]) - 1;
+        keys[i] = (struct rank_key){ranks[run % N_RANKS](x, i) * (1 + noise * random), i};
     }
-    qsort(keys, x->s.n_items, sizeof *keys, compare_ranks);
-    for (uint32_t i = 0; i < x->s.n_items; i++)
+    qsort(keys, n, sizeof *keys, compare_ranks);
+    for (uint32_t i = 0; i < n; i++)
         x->rank[keys[i].item] = i;
 }
 
 static enum outcome run_once(struct exact *x) {
-    take_back(x, 0, 0);
+    struct place_reach all = {0, x->state.s.n};
+    place_state_take_back(&x->state, (struct place_mark){0, 0});
+    for (uint32_t s = 0; s < all.to; s++)
+        x->state.sections[s].changed = true;
     x->n_branches = 0;
     x->nodes = 0;
-    for (uint32_t s = 0; s < x->s.n; s++)
-        x->sections[s].changed = true;
-    return propagate(x, 0, x->s.n) ? solve_parts(x, (struct reach){0, x->s.n}) : DEAD_END;
+    return place_state_propagate(&x->state, all) ? solve_parts(x, all) : DEAD_END;
 }
 
 static enum outcome run_all(struct exact *x, struct rank_key *keys) {
     enum outcome outcome = STOPPED;
-    double most_nodes = FIRST_NODES;
-    for (uint32_t i = 0; i < x->s.n_items; i++)
-        add_open_bytes(x, i, 1);
-    for (uint32_t s = 0; s < x->s.n; s++)
-        x->sections[s].weight = 1;
-    for (uint64_t run = 0; outcome == STOPPED && !at_end(x); run++) {
+    double nodes = first_nodes;
+    uint32_t n_vain = 0;
+    for (uint32_t run = 0; outcome == STOPPED && !at_end(x); run++) {
+        size_t furthest = x->n_furthest;
         rank_items(x, keys, run);
-        x->most_nodes = (uint64_t)most_nodes + x->s.n_items;
+        x->most_nodes = (uint64_t)nodes + x->state.s.n_items;
         outcome = run_once(x);
-        most_nodes *= NODES_GROWTH;
+        nodes *= nodes_growth;
+        n_vain = x->n_furthest > furthest ? 0 : n_vain + 1;
+        if (n_vain > most_vain_runs)
+            x->n_furthest = n_vain = 0;
     }
     return outcome;
 }
 
 static neap_error *allocate(struct exact *x, struct rank_key **keys) {
-    uint32_t n = x->s.n_items, most = x->s.n;
-    for (uint32_t s = 0; s < x->s.n; s++)
-        if (most < x->s.first_entry[s + 1] - x->s.first_entry[s])
-            most = x->s.first_entry[s + 1] - x->s.first_entry[s];
-    TRY(memory_alloc(n, sizeof *x->bounds, &x->bounds));
-    TRY(memory_alloc(n, sizeof *x->offsets, &x->offsets));
-    TRY(memory_alloc(n, sizeof *x->placed, &x->placed));
-    TRY(memory_alloc(n, sizeof *x->rank, &x->rank));
-    TRY(memory_alloc(n, sizeof *x->order, &x->order));
-    TRY(memory_alloc(n, sizeof *x->beneath, &x->beneath));
-    TRY(memory_alloc(x->s.n, sizeof *x->sections, &x->sections));
-    TRY(memory_alloc(x->s.n, sizeof *x->scores, &x->scores));
-    TRY(memory_alloc(most, sizeof *x->keys, &x->keys));
+    const struct place_sections *s = &x->state.s;
+    TRY(memory_alloc(s->n_items, sizeof *x->rank, &x->rank));
+    TRY(memory_alloc(s->n_items, sizeof *x->beneath, &x->beneath));
+    TRY(memory_alloc(s->n_items, sizeof *x->furthest, &x->furthest));
+    TRY(memory_alloc(s->n, sizeof *x->scores, &x->scores));
     TRY(memory_alloc(FAILED_SLOTS, sizeof *x->failed, &x->failed));
-    return memory_alloc(n, sizeof **keys, keys);
+    return memory_alloc(s->n_items, sizeof **keys, keys);
 }
 
 static void release(struct exact *x) {
-    place_sections_free(&x->s);
-    free(x->bounds);
-    free(x->offsets);
-    free(x->placed);
+    place_state_free(&x->state);
     free(x->rank);
-    free(x->order);
     free(x->beneath);
-    free(x->sections);
+    free(x->furthest);
     free(x->scores);
-    free(x->keys);
     free(x->failed);
-    free(x->changes);
     free(x->branches);
+}
+
+static void set_offsets(const struct exact *x, struct place_chains *chains) {
+    const struct place_sections *s = &x->state.s;
+    for (uint32_t chain = 0; chain < chains->n; chain++)
+        chains->at[chain].offset = 0; /* what has no bytes is no item */
+    for (uint32_t i = 0; i < s->n_items; i++)
+        chains->at[s->items[i].chain].offset = x->state.offsets[i];
 }
 
 neap_error *place_exact(struct place_chains *chains, int64_t capacity_bytes,
                         struct place_effort *effort, enum place_answer *answer) {
-    struct exact x = {.capacity = capacity_bytes, .effort = effort};
+    static const enum place_answer answers[] = {
+        [DEAD_END] = PLACE_IMPOSSIBLE, [SOLVED] = PLACE_FOUND, [STOPPED] = PLACE_STOPPED};
+    struct exact x = {.effort = effort};
     struct rank_key *keys = NULL;
-    enum outcome outcome = STOPPED;
-    neap_error *error;
-    TRY_GOTO(place_sections_make(chains, &x.s));
-    TRY_GOTO(allocate(&x, &keys));
-    outcome = run_all(&x, keys);
-    TRY_GOTO(x.error);
-    if (outcome == SOLVED) {
-        for (uint32_t chain = 0; chain < chains->n; chain++)
-            chains->at[chain].offset = 0; /* what has no bytes is no item */
-        for (uint32_t i = 0; i < x.s.n_items; i++)
-            chains->at[x.s.items[i].chain].offset = x.offsets[i];
+    neap_error *error = NULL;
+    *answer = PLACE_STOPPED;
+    if (place_sections_too_many(chains)) {
+        effort->left = 0;
+        return NULL;
     }
-    *answer = outcome == SOLVED     ? PLACE_FOUND
-              : outcome == DEAD_END ? PLACE_IMPOSSIBLE
-                                    : PLACE_STOPPED;
-    effort->left -= x.work < effort->left ? x.work : effort->left;
+    TRY_GOTO(place_state_make(chains, capacity_bytes, &x.state));
+    TRY_GOTO(allocate(&x, &keys));
+    *answer = answers[run_all(&x, keys)];
+    TRY_GOTO(x.error);
+    TRY_GOTO(x.state.error);
+    if (*answer == PLACE_FOUND)
+        set_offsets(&x, chains);
+    effort->left -= x.state.work < effort->left ? x.state.work : effort->left;
 done:
     release(&x);
     free(keys);

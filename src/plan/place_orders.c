@@ -14,10 +14,11 @@
 #include "base/philox.h"
 #include "plan/place_chains.h"
 
-/* A chain that has its offset, with what a comparison reads beside it. */
+/* The chains that have their offset, by offset. Side by side is what a comparison reads: with
+ * thousands of them that is where the time goes. */
 struct laid {
-    uint32_t from, to, chain;
-    int64_t offset;
+    uint32_t *from, *to, *chain;
+    uint32_t n;
 };
 
 /* Where a chain cannot start because of one that is laid: behind `low` and before `high`. */
@@ -27,8 +28,8 @@ struct block {
 
 struct laying {
     struct place_chains *chains;
-    struct laid *laid; /* by offset */
-    uint32_t n_laid;
+    struct laid laid;
+    uint32_t *met; /* scratch: the positions in `laid` of those that share a step with a chain */
     struct block *blocks;
     uint64_t comparisons;
 };
@@ -37,9 +38,8 @@ struct laying {
 
 /* Where `chain` cannot start because of `other`, with which it shares a step: of each, the largest
  * member that meets the other counts. False when no member meets one. */
-static bool members_block(const struct laying *l, const struct laid *laid,
+static bool members_block(const struct laying *l, const struct place_chain *other,
                           const struct place_chain *chain, struct block *block) {
-    const struct place_chain *other = &l->chains->at[laid->chain];
     int64_t other_bytes = -1, chain_bytes = -1;
     const struct place_member *a = l->chains->members + other->first_member;
     const struct place_member *b = l->chains->members + chain->first_member;
@@ -54,24 +54,36 @@ static bool members_block(const struct laying *l, const struct laid *laid,
         else
             b++;
     }
-    *block = (struct block){laid->offset - chain_bytes, laid->offset + other_bytes};
+    *block = (struct block){other->offset - chain_bytes, other->offset + other_bytes};
     return other_bytes >= 0;
+}
+
+/* Finds the laid chains that share a step with `chain`. Written without a branch, which would be
+ * mispredicted half the time. */
+static uint32_t find_met(struct laying *l, const struct place_chain *chain) {
+    uint32_t n = 0, from = chain->from, to = chain->to;
+    for (uint32_t i = 0; i < l->laid.n; i++) {
+        l->met[n] = i;
+        n += (l->laid.from[i] <= to) & (from <= l->laid.to[i]);
+    }
+    l->comparisons += l->laid.n;
+    return n;
 }
 
 /* The blocks that the chains laid so far set against `chain`, by their lower ends. */
 static uint32_t collect_blocks(struct laying *l, const struct place_chain *chain) {
-    uint32_t n = 0;
-    for (const struct laid *laid = l->laid; laid < l->laid + l->n_laid; laid++) {
-        struct block block;
-        if (laid->from > chain->to || chain->from > laid->to ||
-            !members_block(l, laid, chain, &block))
+    uint32_t n = 0, n_met = find_met(l, chain);
+    for (uint32_t i = 0; i < n_met; i++) {
+        const struct place_chain *other = &l->chains->at[l->laid.chain[l->met[i]]];
+        struct block block = {other->offset - chain->bytes, other->offset + other->bytes};
+        if ((other->n_members > 1 || chain->n_members > 1) &&
+            !members_block(l, other, chain, &block))
             continue;
         uint32_t at = n++;
         for (; at > 0 && l->blocks[at - 1].low > block.low; at--)
             l->blocks[at] = l->blocks[at - 1];
         l->blocks[at] = block;
     }
-    l->comparisons += l->n_laid;
     return n;
 }
 
@@ -100,19 +112,32 @@ typedef int64_t fit_function(const struct block *blocks, uint32_t n);
 static fit_function *const fits[] = {smallest_fit, lowest_fit};
 enum { n_fits = sizeof fits / sizeof *fits };
 
+static void insert(uint32_t *array, uint32_t at, uint32_t n, uint32_t value) {
+    memmove(array + at + 1, array + at, (n - at) * sizeof *array);
+    array[at] = value;
+}
+
 static void lay(struct laying *l, uint32_t index, int64_t offset) {
     struct place_chain *chain = &l->chains->at[index];
-    uint32_t at = l->n_laid++;
+    uint32_t at = 0, n = l->laid.n;
     chain->offset = offset;
-    for (; at > 0 && l->laid[at - 1].offset > offset; at--)
-        l->laid[at] = l->laid[at - 1];
-    l->laid[at] = (struct laid){chain->from, chain->to, index, offset};
+    for (uint32_t end = n; at < end;) {
+        uint32_t middle = at + (end - at) / 2;
+        if (l->chains->at[l->laid.chain[middle]].offset <= offset)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    insert(l->laid.from, at, n, chain->from);
+    insert(l->laid.to, at, n, chain->to);
+    insert(l->laid.chain, at, n, index);
+    l->laid.n++;
 }
 
 /* Lays all chains in this order. Gives the arena, or INT64_MAX as soon as it exceeds `limit`. */
 static int64_t lay_all(struct laying *l, const uint32_t *order, fit_function *fit, int64_t limit) {
     int64_t arena = 0;
-    l->n_laid = 0;
+    l->laid.n = 0;
     for (uint32_t i = 0; i < l->chains->n; i++) {
         const struct place_chain *chain = &l->chains->at[order[i]];
         int64_t offset = fit(l->blocks, collect_blocks(l, chain));
@@ -242,10 +267,15 @@ static void improve(struct search *s, struct place_effort *effort) {
 
 neap_error *place_in_orders(struct place_chains *chains, int64_t goal_bytes,
                             struct place_effort *effort, int64_t *arena_bytes) {
-    struct search s = {
-        .laying.chains = chains, .n = chains->n, .best_bytes = INT64_MAX, .goal_bytes = goal_bytes};
+    struct search s = {.laying.chains = chains,
+                       .n = chains->n,
+                       .best_bytes = INT64_MAX,
+                       .goal_bytes = goal_bytes < INT64_MAX ? goal_bytes : INT64_MAX - 1};
     neap_error *error;
-    TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.laid, &s.laying.laid));
+    TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.laid.from, &s.laying.laid.from));
+    TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.laid.to, &s.laying.laid.to));
+    TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.laid.chain, &s.laying.laid.chain));
+    TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.met, &s.laying.met));
     TRY_GOTO(memory_alloc(s.n, sizeof *s.laying.blocks, &s.laying.blocks));
     TRY_GOTO(memory_alloc(s.n, sizeof *s.order, &s.order));
     TRY_GOTO(memory_alloc(s.n, sizeof *s.best_order, &s.best_order));
@@ -258,7 +288,10 @@ neap_error *place_in_orders(struct place_chains *chains, int64_t goal_bytes,
         chains->at[i].offset = s.best_offset[i];
     *arena_bytes = s.best_bytes;
 done:
-    free(s.laying.laid);
+    free(s.laying.laid.from);
+    free(s.laying.laid.to);
+    free(s.laying.laid.chain);
+    free(s.laying.met);
     free(s.laying.blocks);
     free(s.order);
     free(s.best_order);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_CHAIN_STEPS = 8 << 20 }; /* entries are fewer, of 16 bytes */
+
 struct maker {
     const struct place_chains *chains;
     struct place_sections *out;
@@ -62,13 +64,13 @@ static void add_item(struct maker *m, uint32_t chain, uint32_t *n_pieces) {
         const struct place_member *member = &m->chains->members[c->first_member + i];
         if (member->from > member->to)
             continue;
-        struct place_piece piece = {m->section_at[member->from], m->section_at[member->to + 1],
+        struct place_piece piece = {{m->section_at[member->from], m->section_at[member->to + 1]},
                                     member->bytes};
-        if (piece.from == piece.to)
+        if (piece.at.from == piece.at.to)
             continue;
         if (!item.n_pieces)
-            item.from = piece.from;
-        item.to = piece.to;
+            item.at.from = piece.at.from;
+        item.at.to = piece.at.to;
         item.least_bytes = piece.bytes;
         item.n_pieces++;
         m->out->pieces[(*n_pieces)++] = piece;
@@ -79,8 +81,8 @@ static void add_item(struct maker *m, uint32_t chain, uint32_t *n_pieces) {
 
 static int compare_items(const void *a, const void *b) {
     const struct place_item *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
+    if (x->at.from != y->at.from)
+        return x->at.from < y->at.from ? -1 : 1;
     return x->chain < y->chain ? -1 : 1;
 }
 
@@ -88,12 +90,10 @@ static neap_error *fill_entries(struct place_sections *s) {
     uint32_t *fill;
     size_t n_entries = 0;
     for (uint32_t i = 0; i < s->n_items; i++)
-        n_entries += s->items[i].to - s->items[i].from;
-    if (n_entries > UINT32_MAX)
-        return error_memory(n_entries * sizeof *s->entries);
+        n_entries += s->items[i].at.to - s->items[i].at.from;
     TRY(memory_alloc(n_entries, sizeof *s->entries, &s->entries));
     for (uint32_t i = 0; i < s->n_items; i++)
-        for (uint32_t section = s->items[i].from; section < s->items[i].to; section++)
+        for (uint32_t section = s->items[i].at.from; section < s->items[i].at.to; section++)
             s->first_entry[section + 1]++;
     for (uint32_t section = 0; section < s->n; section++)
         s->first_entry[section + 1] += s->first_entry[section];
@@ -101,13 +101,20 @@ static neap_error *fill_entries(struct place_sections *s) {
     memcpy(fill, s->first_entry, s->n * sizeof *fill);
     for (uint32_t i = 0; i < s->n_items; i++) {
         const struct place_piece *piece = s->pieces + s->items[i].first_piece;
-        for (uint32_t section = s->items[i].from; section < s->items[i].to; section++) {
-            piece += section >= piece->to;
+        for (uint32_t section = s->items[i].at.from; section < s->items[i].at.to; section++) {
+            piece += section >= piece->at.to;
             s->entries[fill[section]++] = (struct place_entry){i, piece->bytes};
         }
     }
     free(fill);
     return NULL;
+}
+
+bool place_sections_too_many(const struct place_chains *chains) {
+    uint64_t n_chain_steps = 0;
+    for (uint32_t c = 0; c < chains->n; c++)
+        n_chain_steps += (uint64_t)chains->at[c].to - chains->at[c].from + 1;
+    return n_chain_steps > MOST_CHAIN_STEPS;
 }
 
 neap_error *place_sections_make(const struct place_chains *chains, struct place_sections *out) {
@@ -124,7 +131,7 @@ neap_error *place_sections_make(const struct place_chains *chains, struct place_
         add_item(&m, chain, &n_pieces);
     qsort(out->items, out->n_items, sizeof *out->items, compare_items);
     for (uint32_t section = 0, i = 0; section <= out->n; section++) {
-        while (i < out->n_items && out->items[i].from < section)
+        while (i < out->n_items && out->items[i].at.from < section)
             i++;
         out->first_item[section] = i;
     }

@@ -4,16 +4,21 @@
 
 #include "plan/place_chains.h"
 
-/* What a chain needs in the sections from, …, to − 1. */
-struct place_piece {
+/* Sections from `from` up to, not including, `to`. */
+struct place_reach {
     uint32_t from, to;
+};
+
+/* What a chain needs in some sections. */
+struct place_piece {
+    struct place_reach at;
     int64_t bytes;
 };
 
 /* A chain with bytes. Its pieces are adjoining, and none is larger than the one before
  * it. */
 struct place_item {
-    uint32_t from, to; /* sections; to is one past the last */
+    struct place_reach at;
     uint32_t first_piece, n_pieces;
     uint32_t chain;
     int64_t least_bytes; /* of its pieces */
@@ -34,6 +39,9 @@ struct place_sections {
     uint32_t *first_item;  /* likewise: the first that begins there or later */
     uint32_t n, n_items;
 };
+
+/* Is it more than an exact search should take on? Asked before memory is. */
+bool place_sections_too_many(const struct place_chains *chains);
 
 MUST_USE neap_error *place_sections_make(const struct place_chains *chains,
                                          struct place_sections *out);

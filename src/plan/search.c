@@ -224,7 +224,8 @@ static neap_error *seed_from_bound(struct search *s, uint32_t moment) {
         if (slot && sequence_can_insert(q, o, slot))
             sequence_insert(q, o, slot);
         sequence_commit(q);
-        TRY_GOTO(sequence_spread(q));
+        if (q->crowded)
+            TRY_GOTO(sequence_spread(q));
     }
     TRY_GOTO(sequence_store(q, &schedule));
     TRY_GOTO(search_offer(s, &schedule));

@@ -16,7 +16,7 @@ enum {
     PLACEMENT_ROUNDS = 8,
     PLACED = 3,                 /* schedules of a search that are placed, at most */
     MOST_SEGMENTS = 64,         /* of sequential:K, as a place to start */
-    PLACEMENT_EFFORT = 10000000 /* where the arena is what counts: a tenth of a second */
+    PLACEMENT_EFFORT = 20000000 /* where the arena is what counts: two tenths of a second */
 };
 
 bool plan_stopped(const struct plan_request *request) {
