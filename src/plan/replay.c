@@ -220,7 +220,7 @@ static neap_error *find_peak(const struct replay *r, struct plan_measure *measur
         change[first] += life->bytes;
         change[life->last_step + 1] -= life->bytes;
     }
-    for (size_t s = 0; s == 0 || s < r->schedule->n; s++) {
+    for (size_t s = 0; s < r->schedule->n; s++) {
         live += change[s];
         if (live > measure->peak_bytes) {
             measure->peak_bytes = live;

@@ -234,8 +234,8 @@ static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
             continue;
         TRY(strategies[i].drop(s));
         TRY(consider(s, strategies[i].name, best));
-        if ((best->fits && i == 0) || !best->schedule.n)
-            return NULL; /* keeping everything fits: nothing is faster; or there are no ops */
+        if (best->fits && i == 0) /* keeping everything fits: nothing is faster */
+            return NULL;
     }
     TRY(search_create(s->problem, s->request, &search));
     neap_error *error = search_plan(s, search, best);
