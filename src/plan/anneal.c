@@ -20,9 +20,9 @@ struct anneal {
     double temperature, energy, weight;
     double bar; /* the energy above which the move at hand will be refused */
     int64_t peak;
-    uint32_t peak_slot; /* while the peak is over the budget */
+    uint32_t peak_slot;    /* while the peak is over the budget */
     uint32_t since_spread; /* moves; spreading takes as long as a good many */
-    uint32_t n_within;  /* of this period's moves, those that ended within the budget */
+    uint32_t n_within;     /* of this period's moves, those that ended within the budget */
     double best_seconds;
     int64_t best_peak;
 };

@@ -9,7 +9,13 @@
 
 #include "plan/greedy.h"
 
-enum { TRIED_WORK = 200000, LEAST_TRIES = 48, DEPTH = 24, PATIENCE = 64, CLOSED_BETWEEN_SPREADS = 8 };
+enum {
+    TRIED_WORK = 200000,
+    LEAST_TRIES = 48,
+    DEPTH = 24,
+    PATIENCE = 64,
+    CLOSED_BETWEEN_SPREADS = 8
+};
 
 struct candidate {
     uint32_t value, next_use;

@@ -6,8 +6,8 @@
 #include "fmt/placement_csv.h"
 #include "plan/place.h"
 
-/* Comparisons: some forty seconds, for cases that are hard. */
-static const uint64_t effort = 4000000000;
+/* Comparisons: a minute or so, for cases that are hard. */
+static const uint64_t effort = 10000000000;
 
 static bool overlap(const struct plan_life *a, const struct plan_life *b) {
     return a->first_step <= b->last_step && b->first_step <= a->last_step &&
