@@ -7,6 +7,7 @@
  * It ends as soon as the best of the pool is as fast as the bound allows. */
 #include "plan/search.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little be
 static const double ENOUGH = 1e-4;                  /* a gap that no search is worth */
 
 enum {
+    BRIEF = 50000, /* moves of a request that is not worth a chain, unless nothing else fits */
     PROBES = 2,         /* rounds that show whether there is anything to gain */
     POOL = 8,           /* schedules kept */
     BEAM_WORK = 1 << 27 /* steps that beam search may take, about */
@@ -282,7 +284,8 @@ neap_error *search_seed(struct search *s, int64_t target_bytes) {
     }
     if (gap(s) > ENOUGH)
         TRY(seed_by(s, plan_seed_cut));
-    return gap(s) > CHAIN_GAP ? seed_by(s, plan_seed_chain) : NULL;
+    const bool brief = s->request->moves && s->request->moves <= BRIEF;
+    return gap(s) > (brief ? DBL_MAX : CHAIN_GAP) ? seed_by(s, plan_seed_chain) : NULL;
 }
 
 neap_error *search_tighten(struct search *s, int64_t target_bytes) {

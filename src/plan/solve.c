@@ -14,6 +14,7 @@
 
 enum {
     PLACEMENT_ROUNDS = 8,
+    MANY_LIVES = 1000,          /* for placement by the way: the first order will do */
     PLACED = 3,                 /* schedules of a search that are placed, at most */
     MOST_SEGMENTS = 64,         /* of sequential:K, as a place to start */
     PLACEMENT_EFFORT = 20000000 /* where the arena is what counts: two tenths of a second */
@@ -48,9 +49,11 @@ static int64_t bytes_of(const struct solve *s, const struct plan_result *r) {
 static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_problem *p = s->problem;
     TRY(plan_replay(p, &r->schedule, &r->measure, &r->lives));
-    const struct plan_place_request request = {.alignment_bytes = s->request->alignment_bytes,
-                                               .effort =
-                                                   s->request->live_peak ? 0 : PLACEMENT_EFFORT};
+    const bool by_the_way = s->request->live_peak; /* nobody asked for a small arena */
+    const struct plan_place_request request = {
+        .alignment_bytes = s->request->alignment_bytes,
+        .target_bytes = by_the_way && r->lives.n > MANY_LIVES ? INT64_MAX : 0,
+        .effort = by_the_way ? 0 : PLACEMENT_EFFORT};
     struct plan_placement placement;
     TRY(plan_place(&r->lives, &request, &placement));
     r->arena_bytes = placement.arena_bytes;

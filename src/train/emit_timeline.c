@@ -29,12 +29,13 @@ static void fill_steps(struct emission *e) {
     session_live_bytes(e->plan, e->live_bytes);
     for (size_t i = 0; i < schedule->n; i++) {
         uint32_t o = schedule->ops[i];
+        bool *executed = &e->executed[plan_primary(&c->problem, o)];
         e->steps[i] = (struct timeline_step){.op = graph_node(c->g, c->node_of_op[o])->name,
-                                             .recompute = e->executed[o],
+                                             .recompute = *executed,
                                              .update_part = c->problem.ops[o].update_part,
                                              .seconds = c->problem.ops[o].seconds,
                                              .live_bytes = e->live_bytes[i]};
-        e->executed[o] = true;
+        *executed = true;
     }
 }
 

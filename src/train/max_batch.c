@@ -101,7 +101,7 @@ static neap_error *search_largest(struct search *search, int64_t *batch) {
     TRY(try_batch(search, *batch, &fits));
     if (fits)
         TRY(search_up(search, batch));
-    search->moves = 0;
+    search->moves = VARIANT_FULL_MOVES;
     TRY(try_batch(search, *batch, &fits));
     return fits ? search_up(search, batch) : search_down(search, *batch, batch);
 }

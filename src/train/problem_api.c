@@ -105,7 +105,10 @@ static neap_error *compare(struct bare *b, double extra_seconds) {
 static neap_error *fill_report(struct bare *b) {
     struct neap_problem_report *r = b->report;
     struct plan_bound bound;
-    TRY(plan_bound(&b->problem, r->budget_bytes, &bound));
+    struct plan_bounds *bounds;
+    TRY(plan_bounds_open(&b->problem, b->options->order == NEAP_ORDER_FIXED, &bounds));
+    plan_bounds_at(bounds, r->budget_bytes, &bound, NULL);
+    plan_bounds_close(bounds);
     r->peak_bytes = b->plan.measure.peak_bytes;
     r->arena_bytes = b->plan.arena_bytes;
     r->fits = r->peak_bytes <= r->budget_bytes;

@@ -7,8 +7,8 @@
 
 #include "train/session.h"
 
-/* Local search of a plan that is only compared; what is chosen is planned in full. */
-enum { VARIANT_MOVES = 20000 };
+/* Local search of a plan that is only compared, and of one that decides whether a batch fits. */
+enum { VARIANT_MOVES = 20000, VARIANT_FULL_MOVES = 200000 };
 
 struct variant {
     struct neap_plan s; /* shares model, device and data with the session it is made from */
