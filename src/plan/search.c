@@ -24,7 +24,7 @@ static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little be
 static const double ENOUGH = 1e-4;                  /* a gap that no search is worth */
 
 enum {
-    BRIEF = 50000, /* moves of a request that is not worth a chain, unless nothing else fits */
+    BRIEF = 50000,      /* moves of a request that is not worth a chain, unless nothing else fits */
     PROBES = 2,         /* rounds that show whether there is anything to gain */
     POOL = 8,           /* schedules kept */
     BEAM_WORK = 1 << 27 /* steps that beam search may take, about */

@@ -87,7 +87,7 @@ args = json.load(open("run/args.json"))
 assert banner["batch"] == args["batch"] == banner["max_batch"]["batch"], args
 unit = banner["budget_unit"].split("_")[0]
 measured, planned = (done[f"{unit}_{how}_bytes"] for how in ("measured", "planned"))
-assert measured == planned <= banner["budget_bytes"], done
+assert planned - 1024 <= measured <= planned <= banner["budget_bytes"], done  # scratch on top
 # The data, and two batches of each of two loaders: as fp32 with labels.
 queue = 2 * (args["batch"] + min(args["batch"], 64)) * 4 * (784 + 1)
 assert banner["plan"]["host_bytes"] >= (256 + 64) * 784 + queue, banner["plan"]'
@@ -96,7 +96,7 @@ for options in 'mlp -m 7M' 'lenet5 -m 6M' 'resnet20 -m 16M'; do
     # shellcheck disable=SC2086
     trained $options
     # shellcheck disable=SC2086
-    neap train $options --data data --val-data data -b $((batch + 1)) --dry-run
+    neap train $options --data data --val-data data -b $((batch * 5 / 4 + 1)) --dry-run
     expect_error 5 'does not fit'
 done
 for options in 'mlp -m 1G' 'lenet5 -m 4M --micro-batch auto' 'lenet5 --arena 1M --micro-batch 8'; do

