@@ -171,7 +171,7 @@ static bool exchange(struct anneal *a) {
 static bool shift(struct anneal *a) {
     struct sequence *s = a->s;
     const struct plan_problem *p = s->problem;
-    uint32_t slot = roll(a, 2) ? 0 : random_extra(a);
+    uint32_t slot = a->request->order_only || roll(a, 2) ? 0 : random_extra(a);
     if (!slot)
         slot = random_execution(a);
     uint32_t o = s->op_at[slot], primary = plan_primary(p, o);
@@ -216,7 +216,7 @@ static neap_error *note_best(struct anneal *a, struct plan_schedule *best) {
 static void adjust(struct anneal *a, double progress) {
     const struct anneal_request *r = a->request;
     a->temperature = r->hot * exp(progress * log(r->cold / r->hot));
-    if (progress > 0) {
+    if (progress > 0 && !r->order_only) {
         if (10 * a->n_within < 3 * PERIOD && a->weight < 50)
             a->weight *= 1.05;
         if (10 * a->n_within > 7 * PERIOD && a->weight > 0.01)
@@ -230,7 +230,7 @@ static neap_error *try_move(struct anneal *a, struct plan_schedule *best) {
     struct sequence *s = a->s;
     int64_t peak = a->peak, budget = a->request->budget_bytes;
     a->bar = a->energy - a->temperature * log(uniform(a));
-    bool changed = moves[roll(a, N_MOVES)](a);
+    bool changed = a->request->order_only ? shift(a) : moves[roll(a, N_MOVES)](a);
     double next = changed ? energy(a) : INFINITY;
     if (next <= a->bar) {
         sequence_commit(s);
@@ -258,6 +258,7 @@ neap_error *anneal(struct sequence *s, const struct anneal_request *request,
         a.total_seconds += s->problem->ops[o].seconds;
     a.total_seconds = a.total_seconds > 0 ? a.total_seconds : 1;
     a.launch = 1e-4 / s->problem->n_ops;
+    a.weight = request->order_only ? 1 : 0.5;
     a.energy = energy(&a);
     a.peak_slot = profile_peak_slot(&s->profile);
     a.best_seconds = s->seconds;

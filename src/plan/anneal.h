@@ -15,6 +15,7 @@ struct anneal_request {
     int64_t budget_bytes; /* for the live peak */
     uint64_t moves, seed;
     double hot, cold;            /* first and last temperature, in the unit of the energy */
+    bool order_only;             /* nothing is made again or taken back */
     double enough_seconds;       /* no need to get below */
     bool (*stop)(void *context); /* asked now and then; NULL: never */
     void *stop_context;

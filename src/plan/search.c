@@ -1,7 +1,7 @@
 /* search: see search.h.
  *
  *   bound's witness ┐
- *   beam            ├─▶ pool ─▶ greedy from each ─▶ chain, cuts ─▶ rounds of annealing
+ *   beam, annealing ├─▶ pool ─▶ greedy from each ─▶ chain, cuts ─▶ rounds of annealing
  *   fixed, warm     ┘
  *
  * It ends as soon as the best of the pool is as fast as the bound allows. */
@@ -24,11 +24,10 @@ static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little be
 static const double ENOUGH = 1e-4;                  /* a gap that no search is worth */
 
 enum {
-    BRIEF = 50000, /* moves of a request that is not worth a chain, unless nothing else fits */
-    PROBES = 2,    /* rounds that show whether there is anything to gain */
-    POOL = 8,      /* schedules kept */
-    BEAM_WORK = 1 << 27, /* steps that beam search may take, about */
-    MOST_WIDTH = 64
+    BRIEF = 50000,      /* moves of a request that is not worth a chain, unless nothing else fits */
+    PROBES = 2,         /* rounds that show whether there is anything to gain */
+    POOL = 8,           /* schedules kept */
+    BEAM_WORK = 1 << 27 /* steps that beam search may take, about */
 };
 
 struct entry {
@@ -148,18 +147,37 @@ static bool proven(const struct search *s) {
 
 /* ---- seeds ---------------------------------------------------------------------------------- */
 
-static neap_error *seed_order(struct search *s) {
-    struct plan_schedule schedule = {0};
-    uint64_t width = BEAM_WORK / ((uint64_t)s->problem->n_ops * s->problem->n_ops + 1);
-    width = width < 1 ? 1 : width > MOST_WIDTH ? MOST_WIDTH : width;
-    neap_error *error = plan_order_beam(s->problem, (uint32_t)width, &schedule);
-    if (!error)
-        error = search_offer(s, &schedule);
+static neap_error *seed_orders(struct search *s) {
+    static const double aims[] = {0.9, 0.75}; /* of the base order's peak */
+    const struct plan_problem *p = s->problem;
+    struct plan_schedule schedule = {0}, base = {0};
+    neap_error *error;
+    uint64_t width = BEAM_WORK / ((uint64_t)p->n_ops * p->n_ops + 1);
+    width = width < 1 ? 1 : width > 64 ? 64 : width;
+    TRY_GOTO(plan_schedule_copy(&base, best_schedule(s)));
+    int64_t peak = s->pool[0].measure.peak_bytes;
+    TRY_GOTO(plan_order_beam(p, (uint32_t)width, &schedule));
+    TRY_GOTO(search_offer(s, &schedule));
+    for (int i = 0; i < 2 && !plan_stopped(s->request); i++) {
+        const struct anneal_request request = {.budget_bytes = (int64_t)(aims[i] * (double)peak),
+                                               .moves = s->request->moves / 12,
+                                               .seed = s->request->seed + (uint64_t)i,
+                                               .hot = 0.03,
+                                               .cold = 0.001,
+                                               .order_only = true,
+                                               .stop = s->request->stop,
+                                               .stop_context = s->request->stop_context};
+        TRY_GOTO(plan_schedule_copy(&schedule, &base));
+        TRY_GOTO(anneal(s->sequence, &request, &schedule));
+        TRY_GOTO(search_offer(s, &schedule));
+    }
+done:
     plan_schedule_free(&schedule);
+    plan_schedule_free(&base);
     return error;
 }
 
-/* Greedy from everything in the pool. */
+/* Greedy from everything in the pool that is over the target, and from the base order. */
 static neap_error *seed_greedily(struct search *s) {
     struct plan_schedule found[POOL] = {0};
     size_t n = s->n;
@@ -261,7 +279,7 @@ neap_error *search_seed(struct search *s, int64_t target_bytes) {
     if (gap(s) > ENOUGH)
         TRY(seed_greedily(s));
     if (gap(s) > ENOUGH && !s->request->fixed_order) {
-        TRY(seed_order(s));
+        TRY(seed_orders(s));
         TRY(seed_greedily(s));
     }
     if (gap(s) > ENOUGH)
