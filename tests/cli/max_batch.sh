@@ -93,6 +93,8 @@ queue = 2 * (args["batch"] + min(args["batch"], 64)) * 4 * (784 + 1)
 assert banner["plan"]["host_bytes"] >= (256 + 64) * 784 + queue, banner["plan"]'
 }
 for options in 'mlp -m 7M' 'lenet5 -m 6M' 'resnet20 -m 16M'; do
+    # Planning takes ten times as long under a sanitizer.
+    [ -n "${NEAP_SANITIZE:-}" ] && [ "${options%% *}" = resnet20 ] && continue
     # shellcheck disable=SC2086
     trained $options
     # shellcheck disable=SC2086
