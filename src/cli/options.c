@@ -22,6 +22,7 @@ enum {
 static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
+static const char *const precisions[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
 static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
@@ -72,8 +73,8 @@ static const struct option options[] = {
     {"seed", OPTION_SEED, SECTION_MEMORY, PLAN | PROBLEM, RUN(plan_seed), "N",
      .help = "of the planner's search", .low = 0, .high = ANY},
 
-    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
-     .help = "number format of the training", .unset = "fp32"},
+    {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
+     .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
     {"opt", OPTION_WORD, SECTION_OPTIMIZER, STEP, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},

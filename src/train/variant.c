@@ -56,6 +56,7 @@ neap_error *variant_open(const struct neap_plan *session, int64_t batch, int64_t
                           .s = {.options = session->options,
                                 .device = session->device,
                                 .model = session->model,
+                                .precision = session->precision,
                                 .update = session->update,
                                 .deadline = session->deadline,
                                 .data = session->data,
