@@ -2,7 +2,8 @@
  *
  * Each is described with the tensors as they lie; where that would be a slow fallback, with layouts
  * for the library to choose, and the layout pass puts reorders in. Weights are always the library's
- * choice: forward and backward data want different ones, so the latter reads a weight_copy. */
+ * choice: forward and backward data want different ones, so the latter reads a weight_copy. In bf16
+ * weight gradients are fp32 nonetheless; where the library has only a slow way, it refuses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { X, W, Y, B, N_TENSORS };
 /* The operation, and what is known of its tensors' layouts (NULL: the library chooses). */
 struct problem {
     struct conv2d_geometry geometry;
-    enum dtype dtype;
+    enum dtype dtype[N_TENSORS];
     bool bias, relu;
     const struct layout *layout[N_TENSORS];
 };
@@ -36,11 +37,11 @@ static dnnl_memory_desc_t weight_desc(const struct problem *p) {
     const struct conv2d_geometry *c = &p->geometry;
     struct shape shape = shape_of_tensor(c, W);
     if (c->groups == 1)
-        return p->layout[W] ? dnn_desc(shape, p->dtype, *p->layout[W])
-                            : dnn_desc_any(shape, p->dtype);
+        return p->layout[W] ? dnn_desc(shape, p->dtype[W], *p->layout[W])
+                            : dnn_desc_any(shape, p->dtype[W]);
     const int64_t grouped[] = {c->groups, c->out_channels / c->groups, c->in_channels / c->groups,
                                c->kernel[0], c->kernel[1]};
-    return dnn_desc(shape_of(5, grouped), p->dtype, (struct layout){0});
+    return dnn_desc(shape_of(5, grouped), p->dtype[W], (struct layout){0});
 }
 
 static dnnl_memory_desc_t desc(const struct problem *p, int tensor) {
@@ -48,9 +49,9 @@ static dnnl_memory_desc_t desc(const struct problem *p, int tensor) {
         return weight_desc(p);
     struct shape shape = shape_of_tensor(&p->geometry, tensor);
     if (tensor == B)
-        return dnn_desc(shape, p->dtype, (struct layout){0});
-    return p->layout[tensor] ? dnn_desc(shape, p->dtype, *p->layout[tensor])
-                             : dnn_desc_any(shape, p->dtype);
+        return dnn_desc(shape, p->dtype[B], (struct layout){0});
+    return p->layout[tensor] ? dnn_desc(shape, p->dtype[tensor], *p->layout[tensor])
+                             : dnn_desc_any(shape, p->dtype[tensor]);
 }
 
 static neap_error *describe_forward(struct device *device, const struct problem *p,
@@ -85,6 +86,7 @@ static neap_error *describe_backward(struct device *device, const struct problem
     dnnl_primitive_desc_t hint;
     hint_problem.relu = hint_problem.bias = false;
     hint_problem.layout[W] = NULL;
+    hint_problem.dtype[W] = p->dtype[Y];
     *out = NULL;
     TRY(describe_forward(device, &hint_problem, &hint));
     if (!hint)
@@ -160,9 +162,11 @@ static value_id tensor_value(const struct node *node, const struct role *role, i
 
 static struct problem problem_of(const struct kernel_site *site, const struct role *role) {
     const struct conv2d_attrs *a = site->node->attrs;
-    struct problem p = {.relu = a->relu,
-                        .bias = tensor_value(site->node, role, B) != ID_NONE,
-                        .dtype = node_input(site->g, site->node, 0)->dtype};
+    struct problem p = {.relu = a->relu, .bias = tensor_value(site->node, role, B) != ID_NONE};
+    for (int t = 0; t < N_TENSORS; t++) {
+        value_id value = tensor_value(site->node, role, t);
+        p.dtype[t] = value == ID_NONE ? DTYPE_F32 : graph_value(site->g, value)->dtype;
+    }
     conv2d_geometry_of(site->g, site->node, &p.geometry);
     return p;
 }
@@ -250,10 +254,13 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
 static const char *negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
     const struct role *role = role_of(site->node);
     struct problem p = problem_of(site, role);
-    if (p.dtype != DTYPE_F32)
-        return "it computes in fp32";
+    bool half = p.dtype[X] == DTYPE_BF16;
+    if (p.dtype[X] != p.dtype[Y] || (p.dtype[X] != DTYPE_F32 && !half))
+        return "it computes in fp32 and bf16";
     for (size_t a = 0; a < sizeof attempts / sizeof *attempts; a++) {
         dnnl_primitive_desc_t described;
+        if (half && attempts[a].slow_too)
+            return "the library would be slow in bf16";
         held_layouts(site, role, &attempts[a], &p);
         neap_error *error = role->describe(site->device, &p, &described);
         if (error) {
