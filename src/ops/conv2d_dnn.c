@@ -245,7 +245,8 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
                 p->layout[W] = &graph_value(site->g, value)->layout;
         } else {
             const struct layout *now = &graph_value(site->g, value)->layout;
-            if (!layout_is_plain(*now) || p->geometry.in_channels < 8)
+            bool image = p->geometry.in_channels < 8 && p->dtype[t] == DTYPE_F32;
+            if (!layout_is_plain(*now) || image)
                 p->layout[t] = now;
         }
     }
