@@ -32,9 +32,13 @@ REAL_INLINE float real_round(enum dtype type, float value) {
                                : value;
 }
 
+REAL_INLINE size_t real_bytes(enum dtype type) {
+    return type == DTYPE_F32 ? 4 : 2;
+}
+
 /* Element i on. */
 REAL_INLINE void *real_at(enum dtype type, const void *x, int64_t i) {
-    return (char *)(uintptr_t)x + i * (type == DTYPE_F32 ? 4 : 2);
+    return (char *)(uintptr_t)x + i * (int64_t)real_bytes(type);
 }
 
 /* f(type, …) with the type a constant; f should be REAL_INLINE and return nothing. */
