@@ -173,6 +173,8 @@ neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
                                  .padding = both(conv->padding, 0),
                                  .dilation = both(conv->dilation, 1),
                                  .groups = groups};
+    if (conv->kernel[1]) /* 7×1 with padding 3×0 */
+        attrs.padding.at[1] = conv->padding[1];
     return one_output(graph, &op_conv2d, name, in, 2u + conv->bias, &attrs);
 }
 
