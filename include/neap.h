@@ -106,7 +106,7 @@ neap_value neap_op(neap_graph *graph, const char *op, const char *name, const ne
 struct neap_conv2d {
     int64_t out_channels;
     int64_t kernel[2], stride[2], padding[2],
-        dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0] */
+        dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0], but padding's if kernel[1] is set */
     int64_t groups;  /* 0: 1 */
     bool bias;
     bool init_fan_out; /* weights N(0, 2 / (out_channels × kernel area)), bias 0: He's, fan out */
