@@ -66,6 +66,11 @@ const char *dnn_version(char buffer[32]) {
     return buffer;
 }
 
+int dnn_channel_block(void) {
+    int sets = (int)dnnl_get_effective_cpu_isa(), wide = (int)dnnl_cpu_isa_avx512_core;
+    return (sets & wide) == wide ? 16 : 8;
+}
+
 dnnl_engine_t dnn_engine(const struct device *device) {
     return ((const struct library *)device->state)->engine;
 }
