@@ -10,7 +10,7 @@
 
 #include "backend/cpu/parallel.h"
 #include "base/simd.h"
-#include "ops/depthwise.h"
+#include "ops/depthwise_cpu.h"
 
 enum { PIECES = 32, MAX_SUMS = MAX_ROWS * MAX_KERNEL + 1 }; /* one for the bias */
 

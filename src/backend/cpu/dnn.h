@@ -56,7 +56,7 @@ neap_error *dnn_call_run(void *call, const struct launch *launch);
 void dnn_call_destroy(void *call);
 const char *dnn_call_implementation(const void *call);
 
-/* Channels in a block of the activations that the library likes on this processor: 8 or 16. */
+/* See cpu_channel_block. */
 int dnn_channel_block(void);
 
 dnnl_engine_t dnn_engine(const struct device *device);

@@ -2,8 +2,8 @@
  * nChw16c, weights in the like Abcd8a or Abcd16a, so that a place's lanes and a filter's are one
  * vector each. Their forward, and most of their backward, is oneDNN's; these are for what it leaves
  * to its fallbacks: the data of dilated ones, and the weights of any but 3×3 undilated ones. */
-#ifndef NEAP_OPS_DEPTHWISE_H
-#define NEAP_OPS_DEPTHWISE_H
+#ifndef NEAP_OPS_DEPTHWISE_CPU_H
+#define NEAP_OPS_DEPTHWISE_CPU_H
 
 #include "backend/kernel.h"
 #include "ops/conv2d.h"
