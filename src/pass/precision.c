@@ -90,9 +90,12 @@ static neap_error *cast(struct pass *pass, value_id from, enum dtype dtype, valu
     return NULL;
 }
 
-/* Vectors stay in fp32: biases, and numbers per channel. */
+/* Vectors stay in fp32: biases, and numbers per channel. So do weights beside fp16, which no kernel
+ * computes in: they would be widened again. */
 static enum dtype wanted_type(const struct pass *pass, enum rule rule, const struct value *value) {
-    if (rule == HALF && value->dtype == DTYPE_F32 && value->shape.rank > 1)
+    bool wide =
+        value->shape.rank < 2 || (value->kind == VALUE_PARAMETER && pass->half == DTYPE_F16);
+    if (rule == HALF && value->dtype == DTYPE_F32 && !wide)
         return pass->half;
     return rule == FP32 && dtype_is_half(value->dtype) ? DTYPE_F32 : value->dtype;
 }
