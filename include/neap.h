@@ -208,6 +208,10 @@ struct neap_options {
     const char *pretrained; /* weights to start from (.safetensors) */
     const char *weights;    /* weights to evaluate: a .safetensors or a run's folder */
     const char *output;     /* the run's folder */
+    const char *resume;     /* a run's folder, a checkpoint, or "auto": of `output`, if it has one;
+                               options that change the result must be as recorded */
+    int64_t save_interval;  /* updates between checkpoints; 0: one after each epoch */
+    int64_t keep;           /* checkpoints that stay; 0: 3 */
     uint64_t seed;
     bool shuffle;
     int64_t log_interval; /* updates between progress events; 0: automatic */
@@ -433,13 +437,18 @@ struct neap_event {
 };
 struct neap_observer {
     void (*on_event)(void *user, const struct neap_event *event); /* NULL: silent */
-    bool (*stop)(void *user); /* asked after every update; true ends with NEAP_INTERRUPTED */
+    bool (*stop)(void *user); /* asked after every update; true saves and ends with
+                                 NEAP_INTERRUPTED */
     void *user;
 };
 
 /* Trains as the options say, writing the run's folder (options.output) if there is one. */
 NEAP_MUST_USE neap_error *neap_train(const struct neap_options *options,
                                      const struct neap_observer *observer);
+
+/* The folder of the run that options.resume leads to, for what a caller keeps there; NULL where it
+ * is "auto" and there is no checkpoint. free() it. */
+NEAP_MUST_USE neap_error *neap_resume_folder(const struct neap_options *options, char **out);
 
 struct neap_eval_report {
     double loss, top1, top5; /* percent */
