@@ -203,8 +203,9 @@ int config_resume(struct settings *settings) {
     if (code || !settings->run_folder)
         return code;
     snprintf(path, sizeof path, "%s/args.json", settings->run_folder);
-    if (!access(path, F_OK)) /* a run of the library's own has none */
-        code = config_read(settings, path, FROM_RUN);
+    if (access(path, F_OK)) /* a run of the library's own: it knows what to do */
+        return NEAP_OK;
+    code = config_read(settings, path, FROM_RUN);
     if (!code && option_source(settings, output) <= FROM_RUN)
         code = option_set(settings, output, settings->run_folder, FROM_RUN, "--resume");
     return code;

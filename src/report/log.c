@@ -92,9 +92,9 @@ void log_event(struct log *log, const struct neap_event *event) {
 }
 
 neap_error *log_check(const struct log *log) {
-    return log->failure
-               ? file_error(NEAP_ERROR_RUNTIME, log->failure, "cannot write '%s'", log->path)
-               : NULL;
+    if (!log || !log->failure)
+        return NULL;
+    return file_error(NEAP_ERROR_RUNTIME, log->failure, "cannot write '%s'", log->path);
 }
 
 void log_close(struct log *log) {

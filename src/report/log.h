@@ -10,7 +10,7 @@ struct log;
 MUST_USE neap_error *log_open(const char *path, int64_t interval, struct log **out);
 /* Handed to the system at once; a failure is kept for log_check. */
 void log_event(struct log *log, const struct neap_event *event);
-/* The first failure. */
+/* The first failure; NULL has none. */
 MUST_USE neap_error *log_check(const struct log *log);
 void log_close(struct log *log);
 
