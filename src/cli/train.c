@@ -122,6 +122,7 @@ static void update_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "train_loss", event->train_loss);
     emit_real(out, "train_top1", event->train_top1);
     emit_real(out, "lr", event->lr);
+    emit_integer(out, "skipped", event->skipped);
     emit_real(out, "seconds", event->seconds);
     emit_real(out, "images_per_second", event->images_per_second);
 }

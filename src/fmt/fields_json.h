@@ -24,6 +24,21 @@ struct json_field {
     size_t offset; /* in the group's struct */
 };
 
+/* A field of `struct_name` by its own type. */
+#define JSON_FIELD(name, struct_name, member)                                                        \
+    {                                                                                                \
+        name,                                                                                      \
+            _Generic(((struct struct_name *)0)->member, int64_t                                    \
+                     : JSON_FIELD_INTEGER, uint64_t                                                \
+                     : JSON_FIELD_SEED, int                                                        \
+                     : JSON_FIELD_INT, uint32_t                                                    \
+                     : JSON_FIELD_SUM, double                                                      \
+                     : JSON_FIELD_REAL, bool                                                       \
+                     : JSON_FIELD_FLAG, const char *                                               \
+                     : JSON_FIELD_TEXT),                                                           \
+            offsetof(struct struct_name, member) \
+    }
+
 struct json_group {
     const char *name;
     const struct json_field *fields;

@@ -13,44 +13,37 @@ static const char format[] = "neap-checkpoint/1";
 
 /* ---- state.json ----------------------------------------------------------------------------- */
 
-#define FIELD(name, type, member)                                                                  \
-    { name, JSON_FIELD_##type, offsetof(struct STRUCT, member) }
 #define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
-#define STRUCT training_position
 static const struct json_field position_fields[] = {
-    FIELD("update", INTEGER, update),
-    FIELD("epoch", INTEGER, epoch),
-    FIELD("samples", INTEGER, samples),
-    FIELD("update_in_epoch", INTEGER, update_in_epoch),
-    FIELD("loss_sum", REAL, loss),
-    FIELD("top1_sum", REAL, top1),
-    FIELD("epoch_seconds", REAL, epoch_seconds),
-    FIELD("seconds", REAL, seconds),
-    FIELD("metrics_bytes", INTEGER, metrics_bytes),
+    JSON_FIELD("update", training_position, update),
+    JSON_FIELD("epoch", training_position, epoch),
+    JSON_FIELD("samples", training_position, samples),
+    JSON_FIELD("update_in_epoch", training_position, update_in_epoch),
+    JSON_FIELD("counted", training_position, counted),
+    JSON_FIELD("loss_sum", training_position, loss),
+    JSON_FIELD("top1_sum", training_position, top1),
+    JSON_FIELD("skipped", training_position, skipped),
+    JSON_FIELD("skipped_in_a_row", training_position, skipped_in_a_row),
+    JSON_FIELD("epoch_seconds", training_position, epoch_seconds),
+    JSON_FIELD("seconds", training_position, seconds),
+    JSON_FIELD("metrics_bytes", training_position, metrics_bytes),
 };
-#undef STRUCT
-#define STRUCT training_best
 static const struct json_field best_fields[] = {
-    FIELD("update", INTEGER, update),
-    FIELD("eval_loss", REAL, loss),
-    FIELD("eval_top1", REAL, top1),
+    JSON_FIELD("update", training_best, update),
+    JSON_FIELD("eval_loss", training_best, loss),
+    JSON_FIELD("eval_top1", training_best, top1),
 };
-#undef STRUCT
-#define STRUCT training_state
 static const struct json_field made_fields[] = {
-    FIELD("neap", TEXT, made.neap),
-    FIELD("threads", INT, made.threads),
-    FIELD("samples", INTEGER, made.samples),
-    FIELD("updates", INTEGER, made.updates),
+    JSON_FIELD("neap", training_state, made.neap),
+    JSON_FIELD("threads", training_state, made.threads),
+    JSON_FIELD("samples", training_state, made.samples),
+    JSON_FIELD("updates", training_state, made.updates),
 };
-#undef STRUCT
-#define STRUCT checkpoint_file
 static const struct json_field file_fields[] = {
-    FIELD("bytes", INTEGER, size_bytes),
-    FIELD("crc32c", SUM, crc32c),
+    JSON_FIELD("bytes", checkpoint_file, size_bytes),
+    JSON_FIELD("crc32c", checkpoint_file, crc32c),
 };
-#undef STRUCT
 
 enum { N_GROUPS = 6 };
 struct groups {

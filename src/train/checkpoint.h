@@ -17,7 +17,10 @@ struct training_position {
     int64_t epoch;           /* the one under way, from 0 */
     int64_t samples;         /* of it that have been trained on */
     int64_t update_in_epoch; /* updates of it that are done */
-    double loss, top1;       /* sums over those samples */
+    int64_t counted;         /* of those, in windows that were not skipped */
+    double loss, top1;       /* sums over what counts */
+    int64_t skipped;         /* windows so far whose update was left out, as not finite */
+    int64_t skipped_in_a_row;
     double epoch_seconds, seconds;
     int64_t metrics_bytes; /* of metrics.csv: rows of epochs before this one */
 };

@@ -5,37 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(name, type, member)                                                                  \
-    { name, JSON_FIELD_##type, offsetof(struct neap_options, member) }
+#define FIELD(name, member) JSON_FIELD(name, neap_options, member)
 
 /* By the command's names for them. */
 const struct json_field recorded_options[] = {
-    FIELD("model", TEXT, model),
-    FIELD("num-classes", INTEGER, num_classes),
-    FIELD("img-size", INTEGER, img_size),
-    FIELD("dropout", REAL, dropout),
-    FIELD("batch", INTEGER, batch),
-    FIELD("micro-batch", INTEGER, micro_batch),
-    FIELD("grad-accum-steps", INTEGER, grad_accum_steps),
-    FIELD("precision", TEXT, precision),
-    FIELD("opt", TEXT, optimizer),
-    FIELD("lr", REAL, lr),
-    FIELD("momentum", REAL, momentum),
-    FIELD("nesterov", FLAG, nesterov),
-    FIELD("weight-decay", REAL, weight_decay),
-    FIELD("beta1", REAL, beta1),
-    FIELD("beta2", REAL, beta2),
-    FIELD("eps", REAL, eps),
-    FIELD("sched", TEXT, schedule),
-    FIELD("min-lr", REAL, min_lr),
-    FIELD("warmup-epochs", REAL, warmup_epochs),
-    FIELD("data", TEXT, data),
-    FIELD("val-data", TEXT, val_data),
-    FIELD("data-format", TEXT, data_format),
-    FIELD("normalize", TEXT, normalize),
-    FIELD("shuffle", FLAG, shuffle),
-    FIELD("pretrained", TEXT, pretrained),
-    FIELD("seed", SEED, seed),
+    FIELD("model", model),
+    FIELD("num-classes", num_classes),
+    FIELD("img-size", img_size),
+    FIELD("dropout", dropout),
+    FIELD("batch", batch),
+    FIELD("micro-batch", micro_batch),
+    FIELD("grad-accum-steps", grad_accum_steps),
+    FIELD("precision", precision),
+    FIELD("opt", optimizer),
+    FIELD("lr", lr),
+    FIELD("momentum", momentum),
+    FIELD("nesterov", nesterov),
+    FIELD("weight-decay", weight_decay),
+    FIELD("beta1", beta1),
+    FIELD("beta2", beta2),
+    FIELD("eps", eps),
+    FIELD("sched", schedule),
+    FIELD("min-lr", min_lr),
+    FIELD("warmup-epochs", warmup_epochs),
+    FIELD("data", data),
+    FIELD("val-data", val_data),
+    FIELD("data-format", data_format),
+    FIELD("normalize", normalize),
+    FIELD("shuffle", shuffle),
+    FIELD("pretrained", pretrained),
+    FIELD("seed", seed),
 };
 const size_t n_recorded_options = sizeof recorded_options / sizeof *recorded_options;
 

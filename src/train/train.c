@@ -83,6 +83,7 @@ static neap_error *set_position(struct run *r) {
     state->best = recorded->best;
     r->event.update = state->position.update;
     r->event.update_in_epoch = state->position.update_in_epoch;
+    r->event.skipped = state->position.skipped;
     return NULL;
 }
 
@@ -165,6 +166,7 @@ static int64_t window_count(const struct run *r, int64_t first) {
 static neap_error *run_window(struct run *r, int64_t first) {
     int64_t left = window_count(r, first);
     r->event.lr = lr_at(&r->schedule, r->event.update);
+    engine_set_skipped(r->engine, r->state.position.skipped);
     engine_begin(r->engine, (uint64_t)r->event.update, r->event.lr, left);
     while (left > 0) {
         struct loader_batch batch;
@@ -175,29 +177,62 @@ static neap_error *run_window(struct run *r, int64_t first) {
     return engine_end(r->engine);
 }
 
-/* The epoch so far, as means. */
+/* The epoch so far, as means over the windows that count; NaN where none does. */
 static void show_means(struct run *r) {
     const struct training_position *at = &r->state.position;
     r->event.images = at->samples;
-    r->event.train_loss = at->loss / (double)at->samples;
-    r->event.train_top1 = 100 * at->top1 / (double)at->samples;
+    r->event.train_loss = at->loss / (double)at->counted;
+    r->event.train_top1 = 100 * at->top1 / (double)at->counted;
+    r->event.skipped = at->skipped;
     r->event.seconds = process_seconds() - r->start_seconds;
     r->event.images_per_second = (double)at->samples / (process_seconds() - r->epoch_seconds);
+}
+
+/* The loss after a window, or the gradients where they are looked at, are not finite. */
+static neap_error *refuse_loss(const struct run *r, double loss) {
+    const char *saved = r->saver.saved;
+    return error_make(
+        NEAP_ERROR_DIVERGED,
+        "the loss is %g at update %lld (learning rate %g): a smaller learning rate or "
+        "a warm-up may help; '--on-nan skip' leaves single updates out%s%s",
+        loss, (long long)r->event.update, r->event.lr, saved ? "; the newest checkpoint is " : "",
+        saved ? saved : "");
+}
+
+static neap_error *count_skip(struct run *r, double loss) {
+    enum { MOST_IN_A_ROW = 20 };
+    struct training_position *at = &r->state.position;
+    char text[160];
+    at->skipped++;
+    at->skipped_in_a_row++;
+    snprintf(text, sizeof text, "update %lld is left out: %s not finite (loss %g)",
+             (long long)r->event.update + 1, isfinite(loss) ? "a gradient is" : "its loss is", loss);
+    tell(r, NEAP_EVENT_NOTE, text);
+    if (at->skipped_in_a_row < MOST_IN_A_ROW)
+        return NULL;
+    return error_make(NEAP_ERROR_DIVERGED,
+                      "%d updates in a row were left out, the last was %lld (learning rate %g): "
+                      "their losses or gradients are not finite, and the weights stay as they are; "
+                      "a smaller learning rate or a warm-up may help",
+                      MOST_IN_A_ROW, (long long)r->event.update + 1, r->event.lr);
 }
 
 static neap_error *count_window(struct run *r, int64_t count) {
     struct engine_metrics now = engine_take_metrics(r->engine);
     struct training_position *at = &r->state.position;
+    neap_error *error = NULL;
     at->samples += count;
-    at->loss += now.loss;
-    at->top1 += now.top1;
+    if (r->engine->skipped) {
+        error = count_skip(r, now.loss);
+    } else {
+        at->counted += count;
+        at->loss += now.loss;
+        at->top1 += now.top1;
+        at->skipped_in_a_row = 0;
+        error = isfinite(now.loss) ? NULL : refuse_loss(r, now.loss);
+    }
     show_means(r);
-    if (isfinite(now.loss))
-        return NULL;
-    return error_make(NEAP_ERROR_DIVERGED,
-                      "the loss is %g at update %lld (learning rate %g): a smaller learning rate "
-                      "or a warm-up may help",
-                      now.loss, (long long)r->event.update, r->event.lr);
+    return error;
 }
 
 static int64_t log_interval(const struct run *r) {
@@ -239,7 +274,10 @@ static neap_error *end_epoch(struct run *r) {
     TRY(saver_row(&r->saver, &r->event, whole, at));
     if (!whole) /* should the run be made longer, the epoch goes on from here */
         return NULL;
-    *at = (struct training_position){.epoch = at->epoch + 1, .metrics_bytes = at->metrics_bytes};
+    *at = (struct training_position){.epoch = at->epoch + 1,
+                                     .skipped = at->skipped,
+                                     .skipped_in_a_row = at->skipped_in_a_row,
+                                     .metrics_bytes = at->metrics_bytes};
     r->event.update_in_epoch = 0;
     r->epoch_seconds = process_seconds();
     return saver_due(&r->saver, r->event.update, true) ? save(r) : NULL;

@@ -64,7 +64,7 @@ import json, re, sys
 options = set(re.findall(r"^  (?:-\w, |    )--(?:no-)?([a-z0-9-]+)", open(sys.argv[1]).read(), re.M))
 recorded = set(json.load(open(sys.argv[2]))["options"])
 may_change = set("""arena config cost device dry-run epochs fuse-update help input-gradient json keep
-    loader-threads log-interval max-updates memory order output quiet recompute recompute-layers
+    loader-threads log-interval max-updates memory on-nan order output quiet recompute recompute-layers
     resume save-interval threads time-limit verbose""".split())
 assert len(options) > 40 and recorded <= options, recorded - options
 both, neither = recorded & may_change, options - recorded - may_change
