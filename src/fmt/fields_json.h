@@ -25,19 +25,14 @@ struct json_field {
 };
 
 /* A field of `struct_name` by its own type. */
-#define JSON_FIELD(name, struct_name, member)                                                        \
-    {                                                                                                \
-        name,                                                                                      \
-            _Generic(((struct struct_name *)0)->member, int64_t                                    \
-                     : JSON_FIELD_INTEGER, uint64_t                                                \
-                     : JSON_FIELD_SEED, int                                                        \
-                     : JSON_FIELD_INT, uint32_t                                                    \
-                     : JSON_FIELD_SUM, double                                                      \
-                     : JSON_FIELD_REAL, bool                                                       \
-                     : JSON_FIELD_FLAG, const char *                                               \
-                     : JSON_FIELD_TEXT),                                                           \
-            offsetof(struct struct_name, member) \
-    }
+/* clang-format off */
+#define JSON_TYPE(member)                                                                          \
+    _Generic(member, int64_t: JSON_FIELD_INTEGER, uint64_t: JSON_FIELD_SEED, int: JSON_FIELD_INT,  \
+             uint32_t: JSON_FIELD_SUM, double: JSON_FIELD_REAL, bool: JSON_FIELD_FLAG,             \
+             const char *: JSON_FIELD_TEXT)
+#define JSON_FIELD(name, struct_name, member)                                                      \
+    {name, JSON_TYPE(((struct struct_name *)0)->member), offsetof(struct struct_name, member)}
+/* clang-format on */
 
 struct json_group {
     const char *name;

@@ -206,7 +206,8 @@ static neap_error *count_skip(struct run *r, double loss) {
     at->skipped++;
     at->skipped_in_a_row++;
     snprintf(text, sizeof text, "update %lld is left out: %s not finite (loss %g)",
-             (long long)r->event.update + 1, isfinite(loss) ? "a gradient is" : "its loss is", loss);
+             (long long)r->event.update + 1, isfinite(loss) ? "a gradient is" : "its loss is",
+             loss);
     tell(r, NEAP_EVENT_NOTE, text);
     if (at->skipped_in_a_row < MOST_IN_A_ROW)
         return NULL;

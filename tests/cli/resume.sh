@@ -171,6 +171,24 @@ cmp -s before fresh/earlier-1/args.json || failed 'the earlier run has other arg
 neap train --resume fresh/earlier-1 --epochs 2 -q
 expect 0
 
+# ---- losses that are not finite --------------------------------------------------------------------------
+neap train "${small[@]}" --epochs 9 --lr 1e30 --save-interval 1 -o nan
+expect_error 6 'the loss is' 'at update' "'--on-nan skip'" 'the newest checkpoint is nan/checkpoint-1'
+neap train "${small[@]}" --epochs 9 --lr 1e30 --on-nan skip --json
+expect_error 6 '20 updates in a row were left out' 'update 3 is left out'
+check '
+import json
+lines = [json.loads(line) for line in open("out")]
+assert [line["skipped"] for line in lines if line["event"] == "update"][:4] == [0, 1, 2, 3], lines'
+# Looking changes nothing, and skips go on being counted.
+neap train "${small[@]}" -q -o looked-at --on-nan skip
+neap train "${small[@]}" -q -o not-looked-at
+same_run looked-at not-looked-at
+neap train "${small[@]}" --epochs 9 --lr 1e30 --on-nan skip --save-interval 5 --max-updates 10 -o skips
+expect 0 'update 10 is left out'
+neap train --resume skips --max-updates 36
+expect_error 6 '20 updates in a row were left out, the last was 21'
+
 # ---- full disks: the checkpoint before stays ------------------------------------------------------------
 mkdir -p small
 if mount -t tmpfs -o size=400k tmpfs small 2>/dev/null; then
