@@ -42,6 +42,8 @@ static neap_error *allocate(struct engine *e) {
     struct neap_plan *s = e->session;
     TRY(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
     store_init(e->store, s->options.seed);
+    if (!s->evaluation && s->options.on_nan == NEAP_NAN_SKIP)
+        TRY(guard_create(e->store, &e->guard));
     TRY(arena_create(s->device, s->report.plan.arena_bytes, &e->arena));
     for (int i = 0; i < e->n_programs; i++) {
         const struct compiled *own = e->programs[i].own.compiled;
@@ -117,6 +119,7 @@ void engine_free(struct engine *e) {
         session_program_free(&e->programs[i].own);
     }
     arena_free(&e->arena);
+    guard_free(&e->guard);
     store_free(e->store);
     free(e);
 }
@@ -126,6 +129,13 @@ void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_cou
     e->params.lr = lr;
     e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
     e->window_samples = 0;
+    e->skipped = false;
+    if (e->guard.store)
+        guard_begin(&e->guard);
+}
+
+void engine_set_skipped(struct engine *e, int64_t skipped) {
+    e->params.skipped = (uint64_t)skipped;
 }
 
 static void put_input(const struct program *program, value_id v, const void *data) {
@@ -171,6 +181,11 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
 
 /* Any training program's update part will do: the store is the same. */
 neap_error *engine_end(struct engine *e) {
+    e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    if (e->skipped) {
+        guard_undo(&e->guard);
+        return NULL;
+    }
     for (struct engine_program *p = e->programs; p < e->programs + e->n_programs; p++) {
         if (!p->training)
             continue;
