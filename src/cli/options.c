@@ -76,6 +76,8 @@ static const struct option options[] = {
 
     {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
      .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
+    {"loss-scale", OPTION_TEXT, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(loss_scale), "SCALE",
+     .help = "of fp16: dynamic, dynamic:START or a number", .unset = "dynamic"},
     {"opt", OPTION_WORD, SECTION_OPTIMIZER, STEP, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},

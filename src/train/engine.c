@@ -42,7 +42,7 @@ static neap_error *allocate(struct engine *e) {
     struct neap_plan *s = e->session;
     TRY(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
     store_init(e->store, s->options.seed);
-    if (!s->evaluation && s->options.on_nan == NEAP_NAN_SKIP)
+    if (session_is_guarded(s))
         TRY(guard_create(e->store, &e->guard));
     TRY(arena_create(s->device, s->report.plan.arena_bytes, &e->arena));
     for (int i = 0; i < e->n_programs; i++) {
@@ -96,6 +96,7 @@ neap_error *engine_create(const struct engine_request *r, struct engine **out) {
     TRY(memory_alloc(1, sizeof *e, &e));
     e->session = s;
     e->params.seed = s->options.seed;
+    e->scaler = s->scaler;
     neap_error *error = NULL;
     if (!s->evaluation)
         TRY_GOTO(add_programs(e, r->train_samples ? r->train_samples : s->options.batch, true));
@@ -127,7 +128,9 @@ void engine_free(struct engine *e) {
 void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_count) {
     e->params.update = update;
     e->params.lr = lr;
-    e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
+    e->params.loss_scale = e->scaler.scale;
+    e->params.gradient_scale =
+        (double)session_window(e->session) / (double)true_count / e->scaler.scale;
     e->window_samples = 0;
     e->skipped = false;
     if (e->guard.store)
@@ -182,6 +185,7 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
 /* Any training program's update part will do: the store is the same. */
 neap_error *engine_end(struct engine *e) {
     e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    TRY(scaler_step(&e->scaler, !e->skipped));
     if (e->skipped) {
         guard_undo(&e->guard);
         return NULL;
