@@ -39,6 +39,8 @@ FOREIGN = {
     r"(oneapi/dnnl/)?dnnl\w*\.h": r"src/backend/cpu/dnn\.[ch]",
     r"jansson\.h": r"src/(fmt|cli|report)/.*",
     r"zlib\.h": r"src/(data|fmt)/.*",
+    r"jpeglib\.h|jerror\.h": r"src/data/decode_jpeg\.c",
+    r"png\.h": r"src/data/decode_png\.c",
     r"mpi\.h|nccl\.h": r"src/comm/.*",
     r"cu\w*\.h": r"src/backend/cuda/.*|src/ops/.*_cuda\.(c|h|cu)",
 }

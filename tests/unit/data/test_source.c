@@ -60,7 +60,8 @@ static void every_data_set_says_how_to_get_it(void **state) {
 static void refuses_a_name_or_folder_that_is_not_there(void **state) {
     (void)state;
     refused((struct source_request){.name = "fashion-mnits"}, NEAP_ERROR_DATA,
-            "no data set or folder 'fashion-mnits' (data sets: fashion-mnist, cifar10, synthetic)");
+            "no data set or folder 'fashion-mnits' (data sets: fashion-mnist, cifar10, cifar100, "
+            "synthetic)");
     refused((struct source_request){.name = "./nowhere"}, NEAP_ERROR_DATA,
             "cannot read data folder './nowhere': no such file or directory");
     refused((struct source_request){.name = NULL}, NEAP_ERROR_USAGE, "no data given");
@@ -83,7 +84,8 @@ static void refuses_a_folder_without_data(void **state) {
 static void refuses_a_format_that_does_not_fit(void **state) {
     (void)state;
     refused((struct source_request){.name = ".", .format = "cifar"}, NEAP_ERROR_USAGE,
-            "unknown data format 'cifar' (formats: auto, idx, cifar10, synthetic)");
+            "unknown data format 'cifar' (formats: auto, idx, cifar10, cifar100, "
+            "cifar100-coarse, imagefolder, synthetic)");
     refused((struct source_request){.name = "fashion-mnist", .format = "cifar10"}, NEAP_ERROR_USAGE,
             "data set 'fashion-mnist' is of format idx, not cifar10");
     refused((struct source_request){.name = ".", .format = "synthetic"}, NEAP_ERROR_USAGE,
@@ -124,7 +126,7 @@ static void cifar_reads_all_training_files_in_order(void **state) {
     static float image[3072];
     for (int i = 4; i >= 0; i--) {
         int32_t label;
-        assert_no_error(source_read(source, i, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = i}, image, &label));
         assert_int_equal(label, labels[i]);
     }
     source_close(source);
@@ -150,7 +152,7 @@ static void cifar_is_normalised_with_its_own_moments(void **state) {
         assert_no_error(source_open(&request, &source));
         static float image[3072];
         int32_t label;
-        assert_no_error(source_read(source, 1, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = 1}, image, &label));
         for (int p = 0; p < 3072; p++) {
             const int c = p / 1024;
             const double wanted =
@@ -186,9 +188,9 @@ static void cifar_notices_a_file_that_shrinks(void **state) {
     assert_int_equal(truncate("c4/data_batch_1.bin", RECORD_BYTES + 7), 0);
     static float image[3072];
     int32_t label;
-    assert_no_error(source_read(source, 0, image, &label));
-    assert_error(source_read(source, 1, image, &label), NEAP_ERROR_DATA,
-                 "record 1 is cut off: changed since it was opened?");
+    assert_no_error(source_read(source, (struct sample_request){.index = 0}, image, &label));
+    assert_error(source_read(source, (struct sample_request){.index = 1}, image, &label),
+                 NEAP_ERROR_DATA, "record 1 is cut off: changed since it was opened?");
     source_close(source);
 }
 
@@ -217,16 +219,16 @@ static void synthetic_samples_depend_on_seed_split_and_index_alone(void **state)
     struct source *others[] = {open_synthetic(2, SPLIT_TRAIN), open_synthetic(1, SPLIT_VAL)};
     float x[PIXELS + 1] = {0}, y[PIXELS + 1];
     int32_t x_label, y_label;
-    assert_no_error(source_read(a, 17, x, &x_label));
-    assert_no_error(source_read(b, 400, y, &y_label));
-    assert_no_error(source_read(b, 17, y, &y_label));
+    assert_no_error(source_read(a, (struct sample_request){.index = 17}, x, &x_label));
+    assert_no_error(source_read(b, (struct sample_request){.index = 400}, y, &y_label));
+    assert_no_error(source_read(b, (struct sample_request){.index = 17}, y, &y_label));
     assert_memory_equal(x, y, PIXELS * sizeof *x);
     assert_int_equal(x_label, y_label);
     assert_true(x[PIXELS] == 0); /* nothing behind the sample */
-    assert_no_error(source_read(a, 18, y, &y_label));
+    assert_no_error(source_read(a, (struct sample_request){.index = 18}, y, &y_label));
     assert_memory_not_equal(x, y, PIXELS * sizeof *x);
     for (int i = 0; i < 2; i++) {
-        assert_no_error(source_read(others[i], 17, y, &y_label));
+        assert_no_error(source_read(others[i], (struct sample_request){.index = 17}, y, &y_label));
         assert_memory_not_equal(x, y, PIXELS * sizeof *x);
         source_close(others[i]);
     }
@@ -243,7 +245,7 @@ static void synthetic_classes_can_be_learnt(void **state) {
     float x[PIXELS];
     int32_t label;
     for (int i = 0; i < 500; i++) {
-        assert_no_error(source_read(train, i, x, &label));
+        assert_no_error(source_read(train, (struct sample_request){.index = i}, x, &label));
         assert_in_range(label, 0, 6);
         counts[label]++;
         for (int p = 0; p < PIXELS; p++) {
@@ -257,7 +259,7 @@ static void synthetic_classes_can_be_learnt(void **state) {
             mean[c][p] /= counts[c];
     }
     for (int i = 0; i < 500; i++) {
-        assert_no_error(source_read(val, i, x, &label));
+        assert_no_error(source_read(val, (struct sample_request){.index = i}, x, &label));
         int nearest = 0;
         double least = INFINITY;
         for (int c = 0; c < 7; c++) {
