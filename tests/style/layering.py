@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "train": "base ir ops plan backend compile exec data comm fmt report",
     "cli": "",
     "examples": "",
-    "bench": "",
+    "bench": "base data",
 }
 
 # Kernels live beside their op and count as backend: src/ops/conv2d_dnn.c.
