@@ -194,6 +194,54 @@ static void cifar_notices_a_file_that_shrinks(void **state) {
     source_close(source);
 }
 
+/* ---- CIFAR-100 ---------------------------------------------------------------------------------
+ */
+
+static void cifar100_has_coarse_and_fine_labels(void **state) {
+    (void)state;
+    static unsigned char bytes[3 * (RECORD_BYTES + 1)];
+    const unsigned char labels[3][2] = {{0, 99}, {19, 0}, {7, 42}};
+    for (int r = 0; r < 3; r++) {
+        unsigned char *record = bytes + r * (RECORD_BYTES + 1);
+        memcpy(record, labels[r], 2);
+        memset(record + 2, 10 + r, RECORD_BYTES - 1);
+    }
+    put_folder("c100");
+    put_file("c100/train.bin", bytes, sizeof bytes);
+    put_file("c100/test.bin", bytes, RECORD_BYTES + 1);
+    const char *const formats[] = {"cifar100-coarse", "auto"};
+    for (int fine = 0; fine < 2; fine++) {
+        struct source *source;
+        const struct source_request request = {.name = "c100", .format = formats[fine]};
+        assert_no_error(source_open(&request, &source));
+        assert_string_equal(source->format->name, fine ? "cifar100" : "cifar100-coarse");
+        assert_int_equal(source->n_samples, 3);
+        assert_int_equal(source->n_classes, fine ? 100 : 20);
+        for (int i = 0; i < 3; i++) {
+            static float image[3072];
+            int32_t label;
+            assert_no_error(
+                source_read(source, (struct sample_request){.index = i}, image, &label));
+            assert_int_equal(label, labels[i][fine]);
+            /* Red's mean and deviation. */
+            assert_true(fabs(image[0] - ((10 + i) / 255.0 - 0.5071) / 0.2675) < 1e-6);
+        }
+        source_close(source);
+        assert_no_error(source_open(
+            &(struct source_request){.name = "c100", .format = formats[fine], .split = SPLIT_VAL},
+            &source));
+        assert_int_equal(source->n_samples, 1);
+        source_close(source);
+    }
+    bytes[RECORD_BYTES + 1] = 20;
+    put_file("c100/train.bin", bytes, sizeof bytes);
+    refused((struct source_request){.name = "c100"}, NEAP_ERROR_DATA,
+            "c100/train.bin: label 20 of record 1 is outside 0..19");
+    assert_int_equal(truncate("c100/train.bin", RECORD_BYTES), 0);
+    refused((struct source_request){.name = "c100"}, NEAP_ERROR_DATA,
+            "c100/train.bin: 3,073 bytes, not a multiple of 3,074 (2+3x32x32)");
+}
+
 /* ---- synthetic data ----------------------------------------------------------------------------
  */
 
@@ -302,6 +350,7 @@ int main(void) {
         cmocka_unit_test(cifar_is_normalised_with_its_own_moments),
         cmocka_unit_test(cifar_refuses_files_that_are_wrong),
         cmocka_unit_test(cifar_notices_a_file_that_shrinks),
+        cmocka_unit_test(cifar100_has_coarse_and_fine_labels),
         cmocka_unit_test(synthetic_samples_depend_on_seed_split_and_index_alone),
         cmocka_unit_test(synthetic_classes_can_be_learnt),
         cmocka_unit_test(synthetic_data_has_to_be_described),
