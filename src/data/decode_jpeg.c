@@ -81,9 +81,12 @@ static int orientation_of(const struct jpeg_decompress_struct *jpeg) {
     return 1;
 }
 
-/* A file of several scans is held as coefficients, two bytes each; any other in strips. */
+/* A file of several scans is held as coefficients, two bytes each; any other in strips. Up to twice
+ * of what was measured. */
 static int64_t library_bytes(struct jpeg_decompress_struct *jpeg) {
-    int64_t bytes = (64 << 10) + INT64_C(160) * jpeg->image_width;
+    int64_t bytes = (32 << 10) + INT64_C(64) * jpeg->image_width;
+    for (jpeg_saved_marker_ptr m = jpeg->marker_list; m; m = m->next)
+        bytes += m->data_length;
     for (int c = 0; jpeg_has_multiple_scans(jpeg) && c < jpeg->num_components; c++)
         bytes += (int64_t)jpeg->comp_info[c].width_in_blocks * jpeg->comp_info[c].height_in_blocks *
                  DCTSIZE2 * (int64_t)sizeof(JCOEF);
