@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "data/augment.h"
+#include "data/resize.h"
 #include "support/oracle.h"
 #include "support/pixels.h"
 
@@ -183,6 +184,69 @@ static void angles_are_spread_over_both_directions(void **state) {
     assert_in_range(n_right, DRAWS * 4 / 10, DRAWS / 2 + 190);
 }
 
+/* ---- in one piece ---------------------------------------------------------------------------- */
+
+enum { H = 20, W = 23 };
+
+/* All of an image resized, in memory to be freed with free(image.bytes). */
+static struct image resized(struct image in, int64_t height, int64_t width) {
+    const struct resize resize = {height, width, {0, 0, height, width}};
+    void *scratch = malloc((size_t)resize_scratch_bytes(in.height, in.width, &resize));
+    uint8_t *out = malloc((size_t)(height * width * RESIZED_PIXEL_BYTES));
+    assert_true(scratch && out);
+    const struct image image = resize_bilinear(&in, &resize, scratch, out);
+    free(scratch);
+    return image;
+}
+
+/* Only what is needed of the scaled image is made: it has to be what cropping all of it gives. */
+static void a_random_crop_is_of_the_scaled_image(void **state) {
+    (void)state;
+    enum { PAD = 3, SCALED = SIDE * 256 / 224, TOPS = SCALED + 2 * PAD - SIDE + 1 };
+    uint8_t *bytes = pixels_make(3, H, W);
+    const struct image in = image_interleaved(bytes, 3, H, W);
+    const struct image scaled = resized(in, SCALED, SCALED * W / H);
+    struct pipeline p = make_pipeline(true, (struct augment){.crop = true, .crop_padding = PAD});
+    bool seen[TOPS * (TOPS + 1)] = {false};
+    int n_seen = 0;
+    for (int64_t i = 0; i < 60; i++) {
+        float got[VALUES], wanted[VALUES];
+        int place = 0;
+        run(&p, &in, 0, i, got);
+        for (; place < TOPS * (TOPS + 1); place++) {
+            const struct box box = {place / (TOPS + 1) - PAD, place % (TOPS + 1) - PAD, SIDE, SIDE};
+            normalizer_apply(&p.normalizer, &scaled, box, wanted);
+            if (!memcmp(got, wanted, sizeof got))
+                break;
+        }
+        assert_true(place < TOPS * (TOPS + 1));
+        n_seen += !seen[place];
+        seen[place] = true;
+    }
+    assert_true(n_seen > 25);
+    free((void *)scaled.bytes);
+    free(bytes);
+}
+
+static void a_random_resized_crop_is_its_part_resized(void **state) {
+    (void)state;
+    uint8_t *bytes = pixels_make(3, H, W);
+    const struct image in = image_interleaved(bytes, 3, H, W);
+    struct pipeline p = make_pipeline(
+        true, (struct augment){.resized_crop = true, .scale = {0.1, 1}, .ratio = {0.75, 4.0 / 3}});
+    for (int64_t i = 0; i < 40; i++) {
+        float got[VALUES], wanted[VALUES];
+        const struct box box =
+            augment_resized_crop(&p, H, W, &(struct sample_request){.index = i, .epoch = 2});
+        const struct image part = resized(image_crop(in, box), SIDE, SIDE);
+        normalizer_apply(&p.normalizer, &part, (struct box){0, 0, SIDE, SIDE}, wanted);
+        run(&p, &in, 2, i, got);
+        assert_memory_equal(got, wanted, sizeof got);
+        free((void *)part.bytes);
+    }
+    free(bytes);
+}
+
 /* ---- corners --------------------------------------------------------------------------------- */
 
 static void a_crop_that_does_not_fit_is_torchvisions(void **state) {
@@ -243,6 +307,8 @@ int main(void) {
         cmocka_unit_test(every_crop_is_as_likely),
         cmocka_unit_test(resized_crops_have_the_area_the_ratio_and_the_places_asked_for),
         cmocka_unit_test(angles_are_spread_over_both_directions),
+        cmocka_unit_test(a_random_crop_is_of_the_scaled_image),
+        cmocka_unit_test(a_random_resized_crop_is_its_part_resized),
         cmocka_unit_test(a_crop_that_does_not_fit_is_torchvisions),
         cmocka_unit_test(what_does_nothing_or_cannot_be_is_refused),
     };
