@@ -169,6 +169,14 @@ enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
 enum neap_order { NEAP_ORDER_FREE, NEAP_ORDER_FIXED };
 enum neap_toggle { NEAP_AUTO, NEAP_OFF };
 
+/* A part of an image, scaled to what the network takes: its share of the area and its width over
+ * its height are drawn between these. */
+struct neap_resized_crop {
+    double scale[2], ratio[2];
+};
+#define NEAP_RATIO_LOW (3.0 / 4) /* torchvision's ratios */
+#define NEAP_RATIO_HIGH (4.0 / 3)
+
 #define NEAP_BATCH_MAX (-1)        /* the largest batch that fits */
 #define NEAP_MICRO_BATCH_AUTO (-1) /* the slicing that takes the least time */
 
@@ -206,6 +214,12 @@ struct neap_options {
 
     const char *data, *val_data, *data_format;
     const char *normalize; /* auto, imagenet, none */
+    /* Augmentation of training images, as torchvision defines it, in this order: */
+    double rotate;                                /* up to so many degrees either way; 0: none */
+    int64_t random_crop;                          /* with so much padding around; < 0: none */
+    struct neap_resized_crop random_resized_crop; /* scale[1] 0: none */
+    bool hflip;                                   /* half of them, left and right */
+    bool skip_bad; /* leave out image files that cannot be decoded, instead of failing */
     int64_t epochs, max_updates, updates;
     const char *pretrained; /* weights to start from (.safetensors) */
     const char *weights;    /* weights to evaluate: a .safetensors or a run's folder */
@@ -430,6 +444,7 @@ struct neap_event {
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
     double lr, seconds, images_per_second;
+    double data_seconds; /* of the epoch: how long training waited for data */
     int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
     int64_t arena_planned_bytes, arena_measured_bytes, rss_bytes;
 };

@@ -110,6 +110,7 @@ enum option_type {
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
+    OPTION_CROP,        /* struct neap_resized_crop */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 

@@ -32,6 +32,7 @@ static void tell(struct run *r, enum neap_event_kind kind, const char *text) {
     r->event.text = text;
     if (r->observer && r->observer->on_event)
         r->observer->on_event(r->observer->user, &r->event);
+    r->event.text = NULL; /* it may not outlive this call */
 }
 
 static bool stopped(const struct run *r) {
@@ -76,6 +77,18 @@ static neap_error *count_updates(struct run *r) {
     return lr_schedule_of(o, r->updates_per_epoch, r->updates, &r->schedule);
 }
 
+/* Files that are not trained or evaluated on, by name, and how many. */
+static void tell_left_out(struct run *r, const struct source *source) {
+    char count[160];
+    for (int64_t i = 0; i < source->n_left_out; i++)
+        tell(r, NEAP_EVENT_NOTE, neap_error_message(source->left_out[i]));
+    snprintf(count, sizeof count, "left out %lld of %lld files of '%.100s'",
+             (long long)source->n_left_out, (long long)(source->n_samples + source->n_left_out),
+             source->name);
+    if (source->n_left_out)
+        tell(r, NEAP_EVENT_NOTE, count);
+}
+
 /* What was decided for the user, and what the user might decide otherwise. */
 static void tell_decisions(struct run *r) {
     const struct neap_plan_report *report = &r->session->report;
@@ -92,6 +105,9 @@ static neap_error *prepare(struct run *r) {
                           (long long)o->epochs);
     TRY(run_data_open(o, true, wants_eval(o), &r->data));
     const struct source *source = r->data.train;
+    tell_left_out(r, source);
+    if (r->data.eval)
+        tell_left_out(r, r->data.eval);
     TRY(session_create(&(struct session_request){.options = o,
                                                  .channels = source->shape.channels,
                                                  .image_size = source->shape.height,
@@ -149,6 +165,7 @@ static neap_error *count_window(struct run *r, struct engine_metrics *sums, int6
     r->event.train_top1 = 100 * sums->top1 / (double)samples;
     r->event.seconds = process_seconds() - r->start_seconds;
     r->event.images_per_second = (double)samples / (process_seconds() - r->epoch_seconds);
+    r->event.data_seconds += loader_take_seconds(r->data.train_loader);
     if (isfinite(now.loss))
         return NULL;
     return error_make(NEAP_ERROR_DIVERGED,
@@ -187,6 +204,7 @@ static neap_error *train_epoch(struct run *r, int64_t epoch) {
     r->epoch_seconds = process_seconds();
     r->event.epoch = epoch + 1;
     r->event.update_in_epoch = 0;
+    r->event.data_seconds = 0;
     TRY(loader_start_epoch(r->data.train_loader, epoch));
     while (samples < r->data.train->n_samples && r->event.update < r->updates) {
         int64_t count = window_count(r, samples);
