@@ -196,7 +196,7 @@ struct neap_options {
         time_limit_seconds; /* of planning, by the clock; 0: none, the effort is counted in moves */
 
     const char *precision; /* "fp32" */
-    const char *optimizer; /* sgd, adam, adamw */
+    const char *optimizer; /* sgd, adam, adamw; none: forward and backward alone, not to train */
     double lr, momentum, weight_decay, beta1, beta2, eps;
     bool nesterov;
     const char *schedule; /* constant, cosine */

@@ -23,6 +23,7 @@ static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const optimizers_and_none[] = {"sgd", "adam", "adamw", "none", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
 static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
 static const char *const emits[] = {"dot", "svg", "csv", "torch", NULL}; /* as enum neap_emit */
@@ -74,9 +75,12 @@ static const struct option options[] = {
 
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
      .help = "number format of the training", .unset = "fp32"},
-    {"opt", OPTION_WORD, SECTION_OPTIMIZER, STEP, RUN(optimizer), "NAME",
+    {"opt", OPTION_WORD, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},
+    {"opt", OPTION_WORD, SECTION_OPTIMIZER, PLAN, RUN(optimizer), "NAME",
+     .help = "optimizer: sgd, adam, adamw, or none: forward and backward alone",
+     .alias = "optimizer", .unset = "sgd", .choices = optimizers_and_none},
     {"lr", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(lr), "X", .help = "learning rate",
      .low = 0, .high = ANY},
     {"momentum", OPTION_REAL, SECTION_OPTIMIZER, STEP, RUN(momentum), "X",

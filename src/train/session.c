@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "train/costs.h"
 #include "train/data.h"
 
 int64_t session_window(const struct neap_plan *s) {
@@ -60,9 +61,9 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
-    s->update.gradients = several                      ? GRADIENTS_ACCUMULATED
-                          : o->fuse_update == NEAP_OFF ? GRADIENTS_STORED
-                                                       : GRADIENTS_FUSED;
+    s->update.gradients = several                                       ? GRADIENTS_ACCUMULATED
+                          : o->fuse_update == NEAP_OFF || !s->update.op ? GRADIENTS_STORED
+                                                                        : GRADIENTS_FUSED;
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
@@ -77,8 +78,7 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
                                     .device = s->device,
                                     .fixed = fixed,
                                     /* measuring allocates: not beside a store and an arena */
-                                    .measured_costs =
-                                        s->options.cost == NEAP_COST_MEASURED && !fixed};
+                                    .measured = fixed ? NULL : s->measured};
 }
 
 neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
@@ -103,10 +103,22 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->owns_device = !r->device;
     if (s->owns_device)
         TRY(device_open(s->options.device, s->options.threads, &s->device));
+    s->measured = r->measured;
+    s->owns_measured = !r->measured;
+    if (s->owns_measured)
+        TRY(costs_open(&s->options, s->device, &s->measured));
     TRY(session_find_batch(s));
     TRY(session_choose_slicing(s));
     session_choose_gradients(s);
     return NULL;
+}
+
+/* Whoever opened them keeps them. */
+static neap_error *keep_costs(struct neap_plan *s) {
+    if (!s->measured || !s->owns_measured)
+        return NULL;
+    measured_save(s->measured);
+    return measured_note(s->measured) ? session_decide(s, measured_note(s->measured)) : NULL;
 }
 
 static neap_error *build(struct neap_plan *s, const struct session_request *r) {
@@ -122,7 +134,8 @@ static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     TRY(session_report(s));
     if (r->advise)
         TRY(session_advise_slicing(s));
-    return session_report_batch(s);
+    TRY(session_report_batch(s));
+    return keep_costs(s);
 }
 
 neap_error *session_create(const struct session_request *request, struct neap_plan **out) {
@@ -150,6 +163,8 @@ void neap_plan_free(neap_plan *s) {
         compiled_free(s->step);
     compiled_free(s->whole);
     graph_free(s->model);
+    if (s->owns_measured)
+        measured_free(s->measured);
     if (s->owns_device)
         device_close(s->device);
     free(s->layers);

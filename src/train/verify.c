@@ -339,6 +339,7 @@ neap_error *neap_verify(const struct neap_options *options, struct neap_verify_r
     if (options->updates < 1)
         return error_make(NEAP_ERROR_USAGE, "%lld updates: there must be at least one",
                           (long long)options->updates);
+    TRY(optimizer_check_updates(options));
     neap_error *error = verify(&v, options);
     free(v.images);
     free(v.labels);
