@@ -182,6 +182,7 @@ struct neap_options {
     int64_t batch;           /* NEAP_BATCH_MAX: found by planning */
     struct neap_size memory; /* bounds everything: weights, gradients, state, host, arena */
     struct neap_size arena;  /* bounds the arena; percent is of store-all's arena */
+    double max_overhead;     /* a fraction: the smallest arena that costs no more; < 0: unset */
     int64_t micro_batch;     /* 0: off; n: slices of n; NEAP_MICRO_BATCH_AUTO */
     bool max_batch;          /* find the largest batch that fits, whatever `batch` is */
     int64_t grad_accum_steps;

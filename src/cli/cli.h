@@ -103,6 +103,7 @@ enum option_type {
     OPTION_THREADS,     /* int */
     OPTION_SEED,        /* uint64_t */
     OPTION_REAL,        /* double */
+    OPTION_PERCENT,     /* double, a fraction; written and ranged in percent */
     OPTION_TEXT,        /* const char * */
     OPTION_WORD,        /* const char *, one of choices */
     OPTION_CHOICE,      /* an enum, the index in choices */

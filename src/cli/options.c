@@ -53,6 +53,10 @@ static const struct option options[] = {
      .unset = "what is available less 256 MiB"},
     {"arena", OPTION_ARENA, SECTION_MEMORY, STEP_OR_LAYERS | BARE, RUN(arena), "SIZE|P%",
      .help = "bound of the arena alone; a percentage is of store-all's arena", .unset = "none"},
+    {"max-overhead", OPTION_PERCENT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(max_overhead), "P%",
+     .help = "the smallest arena whose plan takes at most so much longer than store-all, instead "
+             "of a bound of memory",
+     .low = 0, .high = 1e6, .unset = "none"},
     {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP, RUN(micro_batch), "off|auto|N",
      .help = "run the batch in slices of N samples; auto: of what takes the least time", .low = 1,
      .high = 1e9},

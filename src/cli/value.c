@@ -74,6 +74,18 @@ static bool parse_real(const struct option *option, const char *text, void *fiel
     return true;
 }
 
+static bool parse_percent(const struct option *option, const char *text, void *field,
+                          char *expected) {
+    char *end;
+    double value = strtod(text, &end);
+    bool number = isdigit((unsigned char)*text) && !strcmp(end, "%") && isfinite(value);
+    expect(option, "a percentage (30%)", number, value, expected);
+    if (!number || !in_range(option, value))
+        return false;
+    *(double *)field = value / 100;
+    return true;
+}
+
 static bool parse_flag(const struct option *option, const char *text, void *field, char *expected) {
     (void)option;
     snprintf(expected, EXPECTED_BYTES, "true or false");
@@ -223,6 +235,12 @@ static void print_real(const struct option *option, const void *field, char *tex
         snprintf(text, VALUE_BYTES, "%s", real_text(value).s);
 }
 
+static void print_percent(const struct option *option, const void *field, char *text) {
+    double value = 100 * *(const double *)field;
+    if (in_range(option, value))
+        snprintf(text, VALUE_BYTES, "%.15g%%", value);
+}
+
 static void print_flag(const struct option *option, const void *field, char *text) {
     (void)option;
     snprintf(text, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false");
@@ -270,6 +288,7 @@ static const struct value_type {
     [OPTION_THREADS] = {parse_threads, print_threads},
     [OPTION_SEED] = {parse_seed, print_seed},
     [OPTION_REAL] = {parse_real, print_real},
+    [OPTION_PERCENT] = {parse_percent, print_percent},
     [OPTION_TEXT] = {parse_text, NULL},
     [OPTION_WORD] = {parse_word, NULL},
     [OPTION_CHOICE] = {parse_choice, print_choice},

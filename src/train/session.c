@@ -27,6 +27,18 @@ int64_t session_host_bytes(const struct neap_plan *s) {
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
+/* The overhead decides the memory: nothing else may. */
+static neap_error *check_overhead(const struct neap_options *o) {
+    bool bounded = o->memory.kind != NEAP_SIZE_UNSET || o->arena.kind != NEAP_SIZE_UNSET;
+    bool told = strcmp(o->recompute, "auto") || o->recompute_layers;
+    bool open = o->batch == NEAP_BATCH_MAX || o->max_batch || o->micro_batch < 0;
+    if (!bounded && !told && !open)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE,
+                      "the smallest arena within an overhead is found by '--recompute auto', "
+                      "without another limit, for a batch and slices that are given");
+}
+
 static neap_error *check_options(const struct neap_options *o) {
     bool largest = o->batch == NEAP_BATCH_MAX,
          sliced_by_us = o->micro_batch == NEAP_MICRO_BATCH_AUTO;
@@ -43,6 +55,8 @@ static neap_error *check_options(const struct neap_options *o) {
         return error_make(NEAP_ERROR_USAGE,
                           "the smallest memory is found by '--recompute auto': it cannot be told "
                           "what to recompute");
+    if (o->max_overhead >= 0)
+        TRY(check_overhead(o));
     if (strcmp(o->precision, "fp32"))
         return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
     return NULL;

@@ -296,6 +296,7 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     all.recompute = "none";
     all.recompute_layers = NULL;
     all.memory = all.arena = (struct neap_size){0};
+    all.max_overhead = -1;
     TRY(open_side(&v->plan, options, NULL));
     all.micro_batch = v->plan.session->options.micro_batch;
     TRY(open_side(&v->all, &all, v->plan.session->device));
