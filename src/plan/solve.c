@@ -13,6 +13,7 @@
 #include "plan/search.h"
 
 enum {
+    SMALLEST_MOVES = 100000, /* to tell the smallest arena */
     PLACEMENT_ROUNDS = 8,
     MANY_LIVES = 1000,          /* for placement by the way: the first order will do */
     PLACED = 3,                 /* schedules of a search that are placed, at most */
@@ -199,6 +200,27 @@ static neap_error *offer_seeds(const struct solve *s, struct search *search,
     return NULL;
 }
 
+/* From the smallest arena there is, whichever budget is asked for: more bytes are never refused
+ * where fewer were enough. */
+static neap_error *search_from_smallest(const struct solve *s, struct search *search,
+                                        struct plan_result *best, uint64_t moves) {
+    struct plan_result smallest;
+    int64_t over;
+    TRY(plan_solve_smallest(s->problem, s->request, &smallest));
+    const int64_t peak = smallest.measure.peak_bytes;
+    neap_error *error = search_offer(search, &smallest.schedule);
+    if (better(s, &smallest, best)) {
+        plan_result_free(best);
+        *best = smallest;
+    } else {
+        plan_result_free(&smallest);
+    }
+    if (error || !best->fits)
+        return error;
+    TRY(search_improve(search, peak, moves));
+    return consider_search(s, search, best, &over);
+}
+
 /* Searches for the budget, then for what placement wasted less, until the arena fits. Where the
  * budget is out of reach, for the least seconds at the smallest peak that was reached. */
 static neap_error *search_plan(const struct solve *s, struct search *search,
@@ -225,9 +247,7 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
     }
     if (best->fits || r->budget_bytes < floor || plan_stopped(r))
         return NULL;
-    TRY(search_tighten(search, floor)); /* the smallest peak leaves most room for its arena */
-    TRY(search_improve(search, floor, moves / 8));
-    return consider_search(s, search, best, &over);
+    return search_from_smallest(s, search, best, moves / 8);
 }
 
 static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
@@ -282,4 +302,18 @@ neap_error *plan_solve(const struct plan_problem *problem, const struct plan_req
     if (error)
         plan_result_free(result);
     return error;
+}
+
+neap_error *plan_solve_smallest(const struct plan_problem *problem,
+                                const struct plan_request *request, struct plan_result *result) {
+    struct plan_request smallest = *request;
+    smallest.strategy = "auto";
+    smallest.wrapped = NULL;
+    smallest.budget_bytes = 0;
+    smallest.moves = SMALLEST_MOVES;
+    smallest.n_warm = 0;
+    TRY(plan_solve(problem, &smallest, result));
+    result->fits = (request->live_peak ? result->measure.peak_bytes : result->arena_bytes) <=
+                   request->budget_bytes;
+    return NULL;
 }
