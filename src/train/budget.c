@@ -150,12 +150,7 @@ static neap_error *solve_within_overhead(struct neap_plan *s) {
         return error_make(NEAP_ERROR_BUDGET,
                           "slices of %lld cost %.3g %% of store-all's time, without recompute",
                           (long long)micro, 100 * (all / s->store_all.measure.seconds - 1));
-    const struct plan_request request = {.budget_bytes = s->arena_budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES,
-                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
-                                         .seed = o->plan_seed,
-                                         .stop = deadline_passed,
-                                         .stop_context = &s->deadline};
+    const struct plan_request request = request_for(s, s->arena_budget_bytes);
     TRY(plan_least(&s->step->problem, &request, once + (most - all) / (double)n, &s->plan));
     if (!s->plan.fits)
         return NULL;
