@@ -191,6 +191,45 @@ static bool parse_memory(const struct option *option, const char *text, void *fi
     return true;
 }
 
+/* One more of them. */
+static bool parse_more(const struct option *option, const char *text, void *field, char *expected,
+                       bool (*parse)(const struct option *option, const char *text, void *field,
+                                     char *expected)) {
+    struct sizes *sizes = field;
+    struct neap_size size;
+    if (!parse(option, text, &size, expected))
+        return false;
+    snprintf(expected, EXPECTED_BYTES, "taken: %d bounds are the most", SIZES_LIMIT);
+    if (sizes->n == SIZES_LIMIT)
+        return false;
+    sizes->at[sizes->n++] = size;
+    return true;
+}
+
+static bool parse_memories(const struct option *option, const char *text, void *field,
+                           char *expected) {
+    return parse_more(option, text, field, expected, parse_memory);
+}
+
+static bool parse_arenas(const struct option *option, const char *text, void *field,
+                         char *expected) {
+    return parse_more(option, text, field, expected, parse_arena);
+}
+
+static bool parse_scale(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    char *end;
+    double value = strtod(text, &end), divisor = 1;
+    if (*end == '/' && isdigit((unsigned char)end[1]))
+        divisor = strtod(end + 1, &end);
+    bool number = isdigit((unsigned char)*text) && !*end && isfinite(value / divisor);
+    expect(option, "a number or a fraction (1/4)", number, value / divisor, expected);
+    if (!number || !in_range(option, value / divisor))
+        return false;
+    *(double *)field = value / divisor;
+    return true;
+}
+
 static bool parse_batch(const struct option *option, const char *text, void *field,
                         char *expected) {
     if (!strcmp(text, "max")) {
@@ -262,6 +301,16 @@ static void print_size(const struct option *option, const void *field, char *tex
         snprintf(text, VALUE_BYTES, "%s", words[size->kind]);
 }
 
+static void print_sizes(const struct option *option, const void *field, char *text) {
+    const struct sizes *sizes = field;
+    for (int64_t i = 0; i < sizes->n; i++) {
+        char size[VALUE_BYTES] = "";
+        size_t used = strlen(text);
+        print_size(option, &sizes->at[i], size);
+        snprintf(text + used, VALUE_BYTES - used, "%s%s", i ? ", " : "", size);
+    }
+}
+
 static void print_files(const struct option *option, const void *field, char *text) {
     const char *const *files = field;
     for (int i = 0; option->choices[i] && !*text; i++)
@@ -294,6 +343,9 @@ static const struct value_type {
     [OPTION_CHOICE] = {parse_choice, print_choice},
     [OPTION_MEMORY] = {parse_memory, print_size},
     [OPTION_ARENA] = {parse_arena, print_size},
+    [OPTION_MEMORIES] = {parse_memories, print_sizes},
+    [OPTION_ARENAS] = {parse_arenas, print_sizes},
+    [OPTION_SCALE] = {parse_scale, print_real},
     [OPTION_BATCH] = {parse_batch, print_batch},
     [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
     [OPTION_FILES] = {parse_files, print_files},

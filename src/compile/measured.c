@@ -71,24 +71,6 @@ static void take_note(struct measured *m, const char *what, neap_error *why) {
     neap_error_free(why);
 }
 
-/* ---- the machine ---------------------------------------------------------------------------- */
-
-static neap_error *describe_machine(struct measured *m, const struct device *device) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    if (!file)
-        return error_memory(1);
-    fprintf(file, "version: %s\n", neap_version());
-    if (device->backend->describe)
-        device->backend->describe(file);
-    neap_error *error = fclose(file) ? error_memory(length) : NULL;
-    if (!error)
-        error = pool_string(&m->pool, text, &m->machine);
-    free(text);
-    return error;
-}
-
 /* ---- the file ------------------------------------------------------------------------------- */
 
 static neap_error *refuse(const struct measured *m, int line) {
@@ -177,8 +159,12 @@ static neap_error *find_file(struct measured *m, const char *folder) {
 
 neap_error *measured_open(const struct device *device, const char *folder, struct measured **out) {
     struct measured *m;
+    char *machine = NULL;
     TRY(memory_alloc(1, sizeof *m, &m));
-    neap_error *error = describe_machine(m, device);
+    neap_error *error = device_describe(device, &machine);
+    if (!error)
+        error = pool_string(&m->pool, machine, &m->machine);
+    free(machine);
     if (!error && folder)
         error = find_file(m, folder);
     if (error)
