@@ -160,11 +160,9 @@ static void add_measured(struct table *t, const struct neap_bench_row *row) {
         add_mib(t, row->arena_measured_bytes);
         add_mib(t, row->rss_bytes);
         add_seconds(t, row->seconds_median);
-        add_seconds(t, row->seconds_min);
-        table_add(t, "%" PRId64, row->steps);
         table_add(t, "%.4g", row->images_per_second);
     } else {
-        for (int i = 0; i < 6; i++)
+        for (int i = 0; i < 4; i++)
             table_add(t, "-");
     }
     add_percent(t, row->overhead);
@@ -203,10 +201,10 @@ static void write_missing(const struct neap_bench_report *r, bool markdown, FILE
 }
 
 static neap_error *write_rows(const struct neap_bench_report *r, bool markdown, FILE *file) {
-    static const char *const titles[] = {
-        "model",     "type",         "plan",    "batch",          "slices",    "peak MiB",
-        "arena MiB", "measured MiB", "RSS MiB", "s a step",       "least",     "steps",
-        "images/s",  "overhead",     "planned", "gap to a bound", "ops again", "plan s"};
+    static const char *const titles[] = {"model",   "type",     "plan",      "batch",
+                                         "slices",  "peak MiB", "arena MiB", "measured",
+                                         "RSS MiB", "s a step", "images/s",  "overhead",
+                                         "planned", "gap",      "ops again", "plan s"};
     struct table t = {0};
     add_titles(&t, titles, sizeof titles / sizeof *titles, 3);
     for (size_t i = 0; i < r->n_rows; i++)

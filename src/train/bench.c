@@ -52,7 +52,8 @@ static neap_error *load(struct neap_bench *b, const char *path) {
 /* Seconds of two machines do not stand in one table. */
 static neap_error *check_machine(const struct neap_bench *b, const char *path) {
     const struct neap_bench_report *kept = &b->kept, *r = &b->report;
-    if (!kept->n_rows || (!strcmp(kept->machine, r->machine) && !strcmp(kept->version, r->version)))
+    if (!path || !kept->n_rows ||
+        (!strcmp(kept->machine, r->machine) && !strcmp(kept->version, r->version)))
         return NULL;
     return error_make(NEAP_ERROR_USAGE,
                       "%s: measured by %s on another machine or with other libraries (%s): what is "
@@ -129,16 +130,16 @@ static neap_error *run_group(struct neap_bench *b, const struct neap_bench_optio
 
 /* ---- together ------------------------------------------------------------------------------- */
 
-/* "neap 0.1.0", and the machine's lines as one. */
+/* The machine's lines behind neap's version, as one: "processor: …; threads: 2; …". */
 static neap_error *describe(struct neap_bench *b) {
-    char *lines;
+    char *lines, *rest;
+    const char *text = "";
     TRY(device_describe(b->device, &lines));
-    char *first = strchr(lines, '\n');
-    for (char *c = first; c; c = strchr(c, '\n'))
-        *c = c[1] ? ';' : '\0';
     neap_error *error = pool_string(&b->pool, neap_version(), &b->report.version);
-    if (!error)
-        error = pool_string(&b->pool, first ? first + 1 : "", &b->report.machine);
+    strtok_r(lines, "\n", &rest);
+    for (char *line; !error && (line = strtok_r(NULL, "\n", &rest));)
+        error = pool_format(&b->pool, &text, "%s%s%s", text, *text ? "; " : "", line);
+    b->report.machine = text;
     free(lines);
     return error;
 }
