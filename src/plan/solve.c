@@ -21,13 +21,11 @@ enum {
     PLACEMENT_EFFORT = 20000000 /* where the arena is what counts: two tenths of a second */
 };
 
+/* Shares of the moves: for the peak that was reached, and once more where placement wasted some. */
+static const double REACHED_SHARE = 0.25, TIGHTER_SHARE = 0.125;
+
 bool plan_stopped(const struct plan_request *request) {
     return request->stop && request->stop(request->stop_context);
-}
-
-/* The effort that a problem deserves. */
-static uint64_t default_moves(const struct plan_problem *p) {
-    return 10000 * (uint64_t)(p->n_ops < 600 ? p->n_ops : 600);
 }
 
 struct solve {
@@ -203,7 +201,7 @@ static neap_error *offer_seeds(const struct solve *s, struct search *search,
 /* From the smallest arena there is, whichever budget is asked for: more bytes are never refused
  * where fewer were enough. */
 static neap_error *search_from_smallest(const struct solve *s, struct search *search,
-                                        struct plan_result *best, uint64_t moves) {
+                                        struct plan_result *best) {
     struct plan_result smallest;
     int64_t over;
     TRY(plan_solve_smallest(s->problem, s->request, &smallest));
@@ -217,7 +215,7 @@ static neap_error *search_from_smallest(const struct solve *s, struct search *se
     }
     if (error || !best->fits)
         return error;
-    TRY(search_improve(search, peak, moves));
+    TRY(search_improve(search, peak, TIGHTER_SHARE));
     return consider_search(s, search, best, &over);
 }
 
@@ -226,15 +224,14 @@ static neap_error *search_from_smallest(const struct solve *s, struct search *se
 static neap_error *search_plan(const struct solve *s, struct search *search,
                                struct plan_result *best) {
     const struct plan_request *r = s->request;
-    uint64_t moves = r->moves ? r->moves : default_moves(s->problem);
     int64_t floor = search_floor(search), over;
     int64_t target = r->budget_bytes > floor ? r->budget_bytes : floor;
     TRY(offer_seeds(s, search, best));
     TRY(search_seed(search, target));
-    TRY(search_improve(search, target, moves));
+    TRY(search_improve(search, target, 1));
     if (search_peak(search) > target) {
         target = search_peak(search);
-        TRY(search_improve(search, target, moves / 4));
+        TRY(search_improve(search, target, REACHED_SHARE));
     }
     TRY(consider_search(s, search, best, &over));
     for (int round = 0; round < PLACEMENT_ROUNDS && over > 0 && !plan_stopped(r); round++) {
@@ -242,12 +239,12 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
         if (r->budget_bytes < floor || target < floor)
             break;
         TRY(search_tighten(search, target));
-        TRY(search_improve(search, target, moves / 8));
+        TRY(search_improve(search, target, TIGHTER_SHARE));
         TRY(consider_search(s, search, best, &over));
     }
     if (best->fits || r->budget_bytes < floor || plan_stopped(r))
         return NULL;
-    return search_from_smallest(s, search, best, moves / 8);
+    return search_from_smallest(s, search, best);
 }
 
 static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
