@@ -4,6 +4,7 @@
 void neap_options_default(struct neap_options *o) {
     *o = (struct neap_options){
         .dropout = -1,
+        .max_overhead = -1,
         .batch = 64,
         .grad_accum_steps = 1,
         .recompute = "auto",

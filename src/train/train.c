@@ -103,6 +103,7 @@ static neap_error *prepare(struct run *r) {
     if (o->epochs < 1)
         return error_make(NEAP_ERROR_USAGE, "%lld epochs: there must be at least one",
                           (long long)o->epochs);
+    TRY(optimizer_check_updates(o));
     TRY(run_data_open(o, true, wants_eval(o), &r->data));
     const struct source *source = r->data.train;
     tell_left_out(r, source);
