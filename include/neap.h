@@ -221,6 +221,7 @@ struct neap_options {
     enum neap_on_nan on_nan;
     uint64_t seed;
     bool shuffle;
+    bool tensorboard;     /* event files for TensorBoard in the run's folder */
     int64_t log_interval; /* updates between progress events; 0: automatic */
     int threads;          /* compute threads; 0: all */
     int loader_threads;
@@ -436,6 +437,7 @@ struct neap_event {
     int64_t epoch, epochs, update, updates; /* of the run; epochs count from 1, updates done */
     int64_t update_in_epoch, updates_per_epoch;
     int64_t skipped;                        /* updates so far that were left out */
+    double update_loss;                     /* the mean over the update's own samples */
     double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;

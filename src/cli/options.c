@@ -144,8 +144,11 @@ static const struct option options[] = {
     {"on-nan", OPTION_CHOICE, SECTION_RUN, TRAIN, RUN(on_nan), "stop|skip",
      .help = "what to do about a loss or gradient that is not finite: end, or leave the update out",
      .choices = on_nans},
+    {"tensorboard", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(tensorboard), NULL,
+     .help = "event files for TensorBoard in the run's folder"},
     {"log-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(log_interval), "N",
-     .help = "updates between lines of progress", .low = 1, .high = 1e15, .unset = "automatic"},
+     .help = "updates between lines of progress, of log.txt and of TensorBoard", .low = 1,
+     .high = 1e15, .unset = "automatic"},
     {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
 
     {"output", OPTION_TEXT, SECTION_OUTPUT, PLAN | BARE, RUN(output), "FILE",

@@ -116,7 +116,7 @@ static void banner_json(struct emit *out, const struct neap_event *event) {
         summary_json(out, event->report);
 }
 
-static void update_json(struct emit *out, const struct neap_event *event) {
+static void progress_json(struct emit *out, const struct neap_event *event) {
     emit_integer(out, "epoch", event->epoch);
     emit_integer(out, "update", event->update);
     emit_real(out, "train_loss", event->train_loss);
@@ -127,8 +127,13 @@ static void update_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "images_per_second", event->images_per_second);
 }
 
+static void update_json(struct emit *out, const struct neap_event *event) {
+    progress_json(out, event);
+    emit_real(out, "update_loss", event->update_loss);
+}
+
 static void epoch_json(struct emit *out, const struct neap_event *event) {
-    update_json(out, event);
+    progress_json(out, event);
     emit_integer(out, "arena_bytes", event->arena_measured_bytes);
     emit_integer(out, "rss_bytes", event->rss_bytes);
 }

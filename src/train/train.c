@@ -223,6 +223,7 @@ static neap_error *count_window(struct run *r, int64_t count) {
     struct training_position *at = &r->state.position;
     neap_error *error = NULL;
     at->samples += count;
+    r->event.update_loss = now.loss / (double)count;
     if (r->engine->skipped) {
         error = count_skip(r, now.loss);
     } else {
@@ -324,7 +325,7 @@ static neap_error *train(struct run *r) {
     r->event.seconds = process_seconds() - r->start_seconds;
     measure(r);
     tell(r, NEAP_EVENT_DONE, NULL);
-    return log_check(r->saver.log);
+    return saver_check(&r->saver);
 }
 
 static neap_error *run_all(struct run *r, struct neap_options *options) {
