@@ -105,20 +105,22 @@ neap_value neap_op(neap_graph *graph, const char *op, const char *name, const ne
  * start as PyTorch's default does, U(±1/sqrt(fan_in)), unless `init` says otherwise. */
 struct neap_conv2d {
     int64_t out_channels;
-    int64_t kernel[2], stride[2], padding[2],
-        dilation[2]; /* 0: stride 1, dilation 1; [1] 0: as [0] */
-    int64_t groups;  /* 0: 1 */
+    /* Rows, columns. 0: stride 1, dilation 1. [1] 0: as [0]; padding's only where kernel's is 0. */
+    int64_t kernel[2], stride[2], padding[2], dilation[2];
+    int64_t groups; /* 0: 1 */
     bool bias;
-    bool init_fan_out; /* weights N(0, 2 / (out_channels × kernel area)), bias 0: He's, fan out */
-    bool init_fan_in;  /* weights N(0, 2 / fan in): He's */
+    bool init_fan_out;  /* weights N(0, 2 / (out_channels × kernel area)), bias 0: He's, fan out */
+    bool init_fan_in;   /* weights N(0, 2 / fan in): He's */
+    double init_normal; /* > 0: weights N(0, this²) */
 };
 neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
                        const struct neap_conv2d *conv);
 struct neap_linear {
     int64_t out_features;
     bool no_bias;
-    double init_normal; /* > 0: weights N(0, this²), bias 0 */
-    bool init_fan_in;   /* weights N(0, 2 / fan in), PyTorch's bias */
+    bool zero_bias;     /* the bias starts as 0 */
+    double init_normal; /* > 0: weights N(0, this²) */
+    bool init_fan_in;   /* weights N(0, 2 / fan in) */
 };
 neap_value neap_linear(neap_graph *graph, neap_value x, const char *name,
                        const struct neap_linear *linear);

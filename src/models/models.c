@@ -35,6 +35,35 @@ static neap_error *build(size_t index, const struct model_spec *spec, neap_graph
     return error;
 }
 
+static bool builds(size_t index, struct model_spec spec, int64_t image_size) {
+    neap_graph *g = NULL;
+    spec.image_size = image_size;
+    neap_error *error = build(index, &spec, &g);
+    neap_error_free(error);
+    neap_graph_free(g);
+    return !error;
+}
+
+/* Where images of the model's own size would do: how small they may be. */
+static neap_error *explain_size(size_t index, const struct model_spec *spec, neap_error *error) {
+    int64_t too_small = spec->image_size, least = models[index].info.image_size;
+    if (neap_error_code(error) != NEAP_ERROR_MODEL || too_small >= least ||
+        !builds(index, *spec, least))
+        return error;
+    while (least - too_small > 1) {
+        int64_t middle = too_small + (least - too_small) / 2;
+        if (builds(index, *spec, middle))
+            least = middle;
+        else
+            too_small = middle;
+    }
+    neap_error_free(error);
+    return error_make(NEAP_ERROR_USAGE,
+                      "images of %lldx%lld are too small for %s: at least %lldx%lld",
+                      (long long)spec->image_size, (long long)spec->image_size,
+                      models[index].info.name, (long long)least, (long long)least);
+}
+
 neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,
                              neap_graph **out) {
     static const struct neap_model_options defaults = {0};
@@ -50,7 +79,8 @@ neap_error *neap_graph_model(const char *name, const struct neap_model_options *
             .num_classes = o->num_classes ? o->num_classes : info->num_classes,
             .dropout = o->dropout_set ? o->dropout : -1,
         };
-        return build(i, &spec, out);
+        neap_error *error = build(i, &spec, out);
+        return error ? explain_size(i, &spec, error) : NULL;
     }
     return error_make(NEAP_ERROR_MODEL, "there is no model '%s': see 'neap models'", name);
 }

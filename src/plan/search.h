@@ -20,8 +20,8 @@ int64_t search_floor(struct search *search);
 MUST_USE neap_error *search_seed(struct search *search, int64_t target_bytes);
 /* The same for a target a little below, from what is there. */
 MUST_USE neap_error *search_tighten(struct search *search, int64_t target_bytes);
-/* Local search from the best of what is there, at most `moves`. */
-MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes, uint64_t moves);
+/* Local search from the best of what is there, with a share of the request's moves. */
+MUST_USE neap_error *search_improve(struct search *search, int64_t target_bytes, double share);
 
 /* What is known, the best first: least seconds within the target, or least peak where none is. */
 size_t search_count(const struct search *search);

@@ -13,6 +13,7 @@
 #include "plan/search.h"
 
 enum {
+    SMALLEST_MOVES = 100000, /* to tell the smallest arena */
     PLACEMENT_ROUNDS = 8,
     MANY_LIVES = 1000,          /* for placement by the way: the first order will do */
     PLACED = 3,                 /* schedules of a search that are placed, at most */
@@ -20,13 +21,11 @@ enum {
     PLACEMENT_EFFORT = 20000000 /* where the arena is what counts: two tenths of a second */
 };
 
+/* Shares of the moves: for the peak that was reached, and once more where placement wasted some. */
+static const double REACHED_SHARE = 0.25, TIGHTER_SHARE = 0.125;
+
 bool plan_stopped(const struct plan_request *request) {
     return request->stop && request->stop(request->stop_context);
-}
-
-/* The effort that a problem deserves. */
-static uint64_t default_moves(const struct plan_problem *p) {
-    return 10000 * (uint64_t)(p->n_ops < 600 ? p->n_ops : 600);
 }
 
 struct solve {
@@ -199,20 +198,40 @@ static neap_error *offer_seeds(const struct solve *s, struct search *search,
     return NULL;
 }
 
+/* From the smallest arena there is, whichever budget is asked for: more bytes are never refused
+ * where fewer were enough. */
+static neap_error *search_from_smallest(const struct solve *s, struct search *search,
+                                        struct plan_result *best) {
+    struct plan_result smallest;
+    int64_t over;
+    TRY(plan_solve_smallest(s->problem, s->request, &smallest));
+    const int64_t peak = smallest.measure.peak_bytes;
+    neap_error *error = search_offer(search, &smallest.schedule);
+    if (better(s, &smallest, best)) {
+        plan_result_free(best);
+        *best = smallest;
+    } else {
+        plan_result_free(&smallest);
+    }
+    if (error || !best->fits)
+        return error;
+    TRY(search_improve(search, peak, TIGHTER_SHARE));
+    return consider_search(s, search, best, &over);
+}
+
 /* Searches for the budget, then for what placement wasted less, until the arena fits. Where the
  * budget is out of reach, for the least seconds at the smallest peak that was reached. */
 static neap_error *search_plan(const struct solve *s, struct search *search,
                                struct plan_result *best) {
     const struct plan_request *r = s->request;
-    uint64_t moves = r->moves ? r->moves : default_moves(s->problem);
     int64_t floor = search_floor(search), over;
     int64_t target = r->budget_bytes > floor ? r->budget_bytes : floor;
     TRY(offer_seeds(s, search, best));
     TRY(search_seed(search, target));
-    TRY(search_improve(search, target, moves));
+    TRY(search_improve(search, target, 1));
     if (search_peak(search) > target) {
         target = search_peak(search);
-        TRY(search_improve(search, target, moves / 4));
+        TRY(search_improve(search, target, REACHED_SHARE));
     }
     TRY(consider_search(s, search, best, &over));
     for (int round = 0; round < PLACEMENT_ROUNDS && over > 0 && !plan_stopped(r); round++) {
@@ -220,14 +239,12 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
         if (r->budget_bytes < floor || target < floor)
             break;
         TRY(search_tighten(search, target));
-        TRY(search_improve(search, target, moves / 8));
+        TRY(search_improve(search, target, TIGHTER_SHARE));
         TRY(consider_search(s, search, best, &over));
     }
     if (best->fits || r->budget_bytes < floor || plan_stopped(r))
         return NULL;
-    TRY(search_tighten(search, floor)); /* the smallest peak leaves most room for its arena */
-    TRY(search_improve(search, floor, moves / 8));
-    return consider_search(s, search, best, &over);
+    return search_from_smallest(s, search, best);
 }
 
 static neap_error *solve_auto(const struct solve *s, struct plan_result *best) {
@@ -282,4 +299,18 @@ neap_error *plan_solve(const struct plan_problem *problem, const struct plan_req
     if (error)
         plan_result_free(result);
     return error;
+}
+
+neap_error *plan_solve_smallest(const struct plan_problem *problem,
+                                const struct plan_request *request, struct plan_result *result) {
+    struct plan_request smallest = *request;
+    smallest.strategy = "auto";
+    smallest.wrapped = NULL;
+    smallest.budget_bytes = 0;
+    smallest.moves = SMALLEST_MOVES;
+    smallest.n_warm = 0;
+    TRY(plan_solve(problem, &smallest, result));
+    result->fits = (request->live_peak ? result->measure.peak_bytes : result->arena_bytes) <=
+                   request->budget_bytes;
+    return NULL;
 }

@@ -24,6 +24,7 @@ struct neap_plan {
     struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
     struct plan_result plan;      /* of step */
+    int64_t sliced_arena_bytes;   /* store-all's where gradients are kept; 0: not known yet */
     const struct run_data *data;  /* as in the request */
     bool without_host;
     struct deadline deadline; /* of the options' time limit */
@@ -111,6 +112,9 @@ MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch
 MUST_USE neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
                                    const struct neap_options *o, int64_t budget_bytes,
                                    uint64_t moves, struct plan_result *out);
+/* The plan with the smallest arena that is found, whatever the budget. */
+MUST_USE neap_error *session_solve_smallest(struct neap_plan *s, const struct compiled *c,
+                                            struct plan_result *out);
 /* Weights, gradients, state, buffers and host memory. */
 int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c);
 /* Adds to the report's decision. */

@@ -60,6 +60,10 @@ static void free_memory(struct device *device, void *memory, size_t bytes) {
         munmap(memory, bytes ? bytes : 1);
 }
 
+int cpu_channel_block(void) {
+    return dnn_channel_block();
+}
+
 /* ---- what a report about a problem should carry --------------------------------------------- */
 
 static void describe_processor(FILE *file) {
