@@ -177,6 +177,12 @@ struct neap_resized_crop {
 #define NEAP_RATIO_LOW (3.0 / 4) /* torchvision's ratios */
 #define NEAP_RATIO_HIGH (4.0 / 3)
 
+/* What to do about a loss or a gradient that is not finite. */
+enum neap_on_nan {
+    NEAP_NAN_STOP, /* end with NEAP_ERROR_DIVERGED */
+    NEAP_NAN_SKIP, /* leave the update out, up to a number of them in a row */
+};
+
 #define NEAP_BATCH_MAX (-1)        /* the largest batch that fits */
 #define NEAP_MICRO_BATCH_AUTO (-1) /* the slicing that takes the least time */
 
@@ -225,8 +231,14 @@ struct neap_options {
     const char *pretrained; /* weights to start from (.safetensors) */
     const char *weights;    /* weights to evaluate: a .safetensors or a run's folder */
     const char *output;     /* the run's folder */
+    const char *resume;     /* a run's folder, a checkpoint, or "auto": of `output`, if it has one;
+                               options that change the result must be as recorded */
+    int64_t save_interval;  /* updates between checkpoints; 0: one after each epoch */
+    int64_t keep;           /* checkpoints that stay; 0: 3 */
+    enum neap_on_nan on_nan;
     uint64_t seed;
     bool shuffle;
+    bool tensorboard;     /* event files for TensorBoard in the run's folder */
     int64_t log_interval; /* updates between progress events; 0: automatic */
     int threads;          /* compute threads; 0: all */
     int loader_threads;
@@ -441,6 +453,8 @@ struct neap_event {
     const struct neap_plan_report *report;
     int64_t epoch, epochs, update, updates; /* of the run; epochs count from 1, updates done */
     int64_t update_in_epoch, updates_per_epoch;
+    int64_t skipped;                        /* updates so far that were left out */
+    double update_loss;                     /* the mean over the update's own samples */
     double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
@@ -451,13 +465,18 @@ struct neap_event {
 };
 struct neap_observer {
     void (*on_event)(void *user, const struct neap_event *event); /* NULL: silent */
-    bool (*stop)(void *user); /* asked after every update; true ends with NEAP_INTERRUPTED */
+    bool (*stop)(void *user); /* asked after every update; true saves and ends with
+                                 NEAP_INTERRUPTED */
     void *user;
 };
 
 /* Trains as the options say, writing the run's folder (options.output) if there is one. */
 NEAP_MUST_USE neap_error *neap_train(const struct neap_options *options,
                                      const struct neap_observer *observer);
+
+/* The folder of the run that options.resume leads to, for what a caller keeps there; NULL where it
+ * is "auto" and there is no checkpoint. free() it. */
+NEAP_MUST_USE neap_error *neap_resume_folder(const struct neap_options *options, char **out);
 
 struct neap_eval_report {
     double loss, top1, top5; /* percent */

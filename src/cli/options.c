@@ -25,6 +25,7 @@ enum {
 static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
+static const char *const on_nans[] = {"stop", "skip", NULL};    /* as enum neap_on_nan */
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const optimizers_and_none[] = {"sgd", "adam", "adamw", "none", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
@@ -175,8 +176,23 @@ static const struct option options[] = {
      .help = "cpu, or null: allocates and computes nothing", .unset = "cpu", .choices = devices},
     {"output", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(output), "DIR", .help = "folder of the run",
      .letter = 'o', .unset = "none"},
+    {"resume", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(resume), "PATH|auto",
+     .help = "go on with a run or from a checkpoint, with its options; auto: of the folder -o, if "
+             "it has one",
+     .unset = "none", .once = true},
+    {"save-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(save_interval), "N",
+     .help = "updates between checkpoints", .low = 1, .high = 1e15,
+     .unset = "one after each epoch"},
+    {"keep", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(keep), "N",
+     .help = "checkpoints that stay, the newest", .low = 1, .high = 1e9, .unset = "3"},
+    {"on-nan", OPTION_CHOICE, SECTION_RUN, TRAIN, RUN(on_nan), "stop|skip",
+     .help = "what to do about a loss or gradient that is not finite: end, or leave the update out",
+     .choices = on_nans},
+    {"tensorboard", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(tensorboard), NULL,
+     .help = "event files for TensorBoard in the run's folder"},
     {"log-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(log_interval), "N",
-     .help = "updates between lines of progress", .low = 1, .high = 1e15, .unset = "automatic"},
+     .help = "updates between lines of progress, of log.txt and of TensorBoard", .low = 1,
+     .high = 1e15, .unset = "automatic"},
     {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
 
     {"seconds", OPTION_REAL, SECTION_RUN, EITHER, OWN(bench.seconds), "SEC",

@@ -45,6 +45,7 @@ struct run_params {
                               parameter gradient once, in the update */
     uint64_t seed;
     uint64_t update;       /* optimizer updates so far */
+    uint64_t skipped;      /* of them, those that were left out and changed nothing */
     uint64_t first_sample; /* position of the batch's first sample in the window */
 };
 

@@ -61,6 +61,8 @@ static neap_error *make_arena(struct engine *e, const struct engine_request *r) 
 static neap_error *allocate(struct engine *e, const struct engine_request *r) {
     struct neap_plan *s = e->session;
     TRY(make_store(e, r));
+    if (!s->evaluation && s->options.on_nan == NEAP_NAN_SKIP)
+        TRY(guard_create(e->store, &e->guard));
     TRY(make_arena(e, r));
     for (int i = 0; i < e->n_programs; i++) {
         const struct compiled *own = e->programs[i].own.compiled;
@@ -137,6 +139,7 @@ void engine_free(struct engine *e) {
     }
     if (!e->borrowed_arena)
         arena_free(&e->arena);
+    guard_free(&e->guard);
     if (!e->borrowed_store)
         store_free(e->store);
     free(e);
@@ -147,6 +150,13 @@ void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_cou
     e->params.lr = lr;
     e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
     e->window_samples = 0;
+    e->skipped = false;
+    if (e->guard.store)
+        guard_begin(&e->guard);
+}
+
+void engine_set_skipped(struct engine *e, int64_t skipped) {
+    e->params.skipped = (uint64_t)skipped;
 }
 
 static void put_input(const struct program *program, value_id v, const void *data) {
@@ -192,6 +202,11 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
 
 /* Any training program's update part will do: the store is the same. */
 neap_error *engine_end(struct engine *e) {
+    e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    if (e->skipped) {
+        guard_undo(&e->guard);
+        return NULL;
+    }
     for (struct engine_program *p = e->programs; p < e->programs + e->n_programs; p++) {
         if (!p->training)
             continue;

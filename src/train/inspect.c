@@ -10,6 +10,7 @@
 #include "fmt/json_lines.h"
 #include "fmt/safetensors.h"
 #include "fmt/unpack.h"
+#include "train/inspect_run.h"
 #include "train/session.h"
 
 struct inspected {
@@ -207,7 +208,18 @@ static neap_error *print_run(const struct inspected *in, FILE *file) {
     if (has_entry(in->path, "metrics.csv", &path))
         error = print_last_row(path, file);
     free(path);
-    return error;
+    return error ? error : inspect_checkpoints(in->path, file);
+}
+
+static bool is_checkpoint(const struct inspected *in) {
+    char *state = NULL;
+    bool found = has_entry(in->path, "state.json", &state);
+    free(state);
+    return found;
+}
+
+static neap_error *print_checkpoint(const struct inspected *in, FILE *file) {
+    return inspect_checkpoint(in->path, file);
 }
 
 /* ---- data
@@ -254,11 +266,9 @@ static const struct kind {
     bool (*sniff)(const struct inspected *in);
     neap_error *(*print)(const struct inspected *in, FILE *file);
 } kinds[] = {
-    {true, is_run, print_run},
-    {true, is_data, print_data},
-    {false, is_safetensors, print_safetensors},
-    {false, is_graph, print_graph},
-    {false, is_idx, print_idx},
+    {true, is_run, print_run},      {true, is_checkpoint, print_checkpoint},
+    {true, is_data, print_data},    {false, is_safetensors, print_safetensors},
+    {false, is_graph, print_graph}, {false, is_idx, print_idx},
     {false, is_json, print_json},
 };
 

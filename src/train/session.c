@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "train/costs.h"
 #include "train/data.h"
+#include "train/guard.h"
 
 int64_t session_window(const struct neap_plan *s) {
     return s->options.batch * s->options.grad_accum_steps;
@@ -22,7 +23,9 @@ static int64_t queue_bytes(const struct neap_plan *s) {
 int64_t session_host_bytes(const struct neap_plan *s) {
     if (s->without_host)
         return 0;
-    return s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s);
+    bool guarded = !s->evaluation && s->options.on_nan == NEAP_NAN_SKIP;
+    return (s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s)) +
+           (guarded ? guard_bytes(s->model) : 0);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------ */
@@ -75,9 +78,11 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
-    s->update.gradients = several                                       ? GRADIENTS_ACCUMULATED
-                          : o->fuse_update == NEAP_OFF || !s->update.op ? GRADIENTS_STORED
-                                                                        : GRADIENTS_FUSED;
+    /* Gradients are looked at before any of them is used. */
+    bool stored = o->fuse_update == NEAP_OFF || o->on_nan == NEAP_NAN_SKIP || !s->update.op;
+    s->update.gradients = several  ? GRADIENTS_ACCUMULATED
+                          : stored ? GRADIENTS_STORED
+                                   : GRADIENTS_FUSED;
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
