@@ -119,7 +119,7 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
     STAGE("prune", pass_prune(c->g, &result));
     STAGE("layout", choose_layouts(c, o, &result));
     TRY_GOTO(compile_alternatives(c));
-    TRY_GOTO(compile_lower(c, o->measured_costs, !is_fused(o)));
+    TRY_GOTO(compile_lower(c, o->measured, !is_fused(o)));
 done:
     free(gradients);
     if (error)

@@ -23,7 +23,7 @@ MUST_USE neap_error *pass_mask(neap_graph *g);
 
 /* update.c: the optimizer's nodes, and where parameter gradients live. */
 struct update_options {
-    const struct op_def *op; /* sgd, adam */
+    const struct op_def *op; /* sgd, adam; NULL: gradients alone, not fused */
     const void *attrs;
     uint32_t n_states;              /* values of optimizer state per parameter */
     const char *const *state_names; /* "momentum" makes "conv1.weight.momentum" */

@@ -25,9 +25,9 @@ static const struct {
     {"eval_top1", offsetof(struct neap_event, eval_top1)},
     {"eval_top5", offsetof(struct neap_event, eval_top5)},
     {"lr", offsetof(struct neap_event, lr)},
-    {"loss_scale", offsetof(struct neap_event, loss_scale)},
     {"seconds", offsetof(struct neap_event, seconds)},
     {"images_per_second", offsetof(struct neap_event, images_per_second)},
+    {"loss_scale", offsetof(struct neap_event, loss_scale)},
 };
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 

@@ -72,7 +72,10 @@ static neap_error *open_files(struct saver *s, const struct neap_plan *session,
     TRY(pool_format(pool, &log, "%s/log.txt", folder));
     TRY(neap_plan_save(session, plan));
     TRY(metrics_open(metrics, resume->run ? resume->state.position.metrics_bytes : 0, &s->metrics));
-    return log_open(log, o->log_interval ? o->log_interval : DEFAULT_LOG_INTERVAL, &s->log);
+    TRY(log_open(log, o->log_interval ? o->log_interval : DEFAULT_LOG_INTERVAL, &s->log));
+    return o->tensorboard ? tfevents_open(folder, resume->state.position.update,
+                                          o->log_interval ? o->log_interval : 1, &s->events)
+                          : NULL;
 }
 
 neap_error *saver_open(const struct neap_plan *session, const struct resume *resume,
@@ -80,9 +83,11 @@ neap_error *saver_open(const struct neap_plan *session, const struct resume *res
     const struct neap_options *o = &session->options;
     *out = (struct saver){
         .saved_update = -1, .interval = o->save_interval, .keep = o->keep ? o->keep : DEFAULT_KEEP};
-    if (!o->output && (o->save_interval || o->keep))
+    if (!o->output && (o->save_interval || o->keep || o->tensorboard))
         return error_make(NEAP_ERROR_USAGE, "'--%s' needs a folder to save to: '-o DIR'",
-                          o->keep ? "keep" : "save-interval");
+                          o->keep            ? "keep"
+                          : o->save_interval ? "save-interval"
+                                             : "tensorboard");
     if (!o->output)
         return NULL;
     struct pool pool = {0};
@@ -96,6 +101,7 @@ neap_error *saver_open(const struct neap_plan *session, const struct resume *res
 void saver_close(struct saver *s) {
     metrics_close(s->metrics);
     log_close(s->log);
+    tfevents_close(s->events);
     free(s->saved);
     free(s->note);
     run_folder_close(&s->folder);
@@ -107,6 +113,13 @@ void saver_close(struct saver *s) {
 void saver_log(struct saver *s, const struct neap_event *event) {
     if (s->log)
         log_event(s->log, event);
+    if (s->events)
+        tfevents_add(s->events, event);
+}
+
+neap_error *saver_check(const struct saver *s) {
+    TRY(log_check(s->log));
+    return tfevents_check(s->events);
 }
 
 neap_error *saver_row(struct saver *s, const struct neap_event *event, bool whole,
@@ -145,7 +158,7 @@ neap_error *saver_save(struct saver *s, const struct store *store, struct traini
     *path = NULL;
     if (!s->folder.path)
         return NULL;
-    TRY(log_check(s->log));
+    TRY(saver_check(s));
     if (s->saved_update == state->position.update)
         return NULL;
     char *saved;

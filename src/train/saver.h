@@ -5,6 +5,7 @@
 
 #include "report/log.h"
 #include "report/metrics.h"
+#include "report/tfevents.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
 #include "train/session.h"
@@ -13,6 +14,7 @@ struct saver {
     struct run_folder folder; /* its path NULL: none */
     struct metrics *metrics;
     struct log *log;
+    struct tfevents *events; /* NULL: not asked for */
     int64_t interval, keep;
     int64_t saved_update; /* of the newest checkpoint; -1: none */
     char *saved;          /* its path */
@@ -25,7 +27,9 @@ MUST_USE neap_error *saver_open(const struct neap_plan *session, const struct re
                                 struct saver *out);
 void saver_close(struct saver *saver);
 
+/* Into log.txt and the event file; a write that fails is told by saver_check and saver_save. */
 void saver_log(struct saver *saver, const struct neap_event *event);
+MUST_USE neap_error *saver_check(const struct saver *saver);
 /* An epoch's row; the bytes of all rows go to the position once the epoch is whole. */
 MUST_USE neap_error *saver_row(struct saver *saver, const struct neap_event *event, bool whole,
                                struct training_position *position);

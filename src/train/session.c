@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "train/costs.h"
 #include "train/data.h"
 #include "train/guard.h"
 
@@ -33,6 +34,18 @@ int64_t session_host_bytes(const struct neap_plan *s) {
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
+/* The overhead decides the memory: nothing else may. */
+static neap_error *check_overhead(const struct neap_options *o) {
+    bool bounded = o->memory.kind != NEAP_SIZE_UNSET || o->arena.kind != NEAP_SIZE_UNSET;
+    bool told = strcmp(o->recompute, "auto") || o->recompute_layers;
+    bool open = o->batch == NEAP_BATCH_MAX || o->max_batch || o->micro_batch < 0;
+    if (!bounded && !told && !open)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE,
+                      "the smallest arena within an overhead is found by '--recompute auto', "
+                      "without another limit, for a batch and slices that are given");
+}
+
 static neap_error *check_options(const struct neap_options *o) {
     bool largest = o->batch == NEAP_BATCH_MAX,
          sliced_by_us = o->micro_batch == NEAP_MICRO_BATCH_AUTO;
@@ -49,6 +62,8 @@ static neap_error *check_options(const struct neap_options *o) {
         return error_make(NEAP_ERROR_USAGE,
                           "the smallest memory is found by '--recompute auto': it cannot be told "
                           "what to recompute");
+    if (o->max_overhead >= 0)
+        TRY(check_overhead(o));
     return NULL;
 }
 
@@ -80,7 +95,7 @@ void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
     /* Gradients are looked at before any of them is used. */
-    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s);
+    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s) || !s->update.op;
     s->update.gradients = several  ? GRADIENTS_ACCUMULATED
                           : stored ? GRADIENTS_STORED
                                    : GRADIENTS_FUSED;
@@ -100,8 +115,7 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
                                     .device = s->device,
                                     .fixed = fixed,
                                     /* measuring allocates: not beside a store and an arena */
-                                    .measured_costs =
-                                        s->options.cost == NEAP_COST_MEASURED && !fixed};
+                                    .measured = fixed ? NULL : s->measured};
 }
 
 neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
@@ -128,10 +142,22 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->owns_device = !r->device;
     if (s->owns_device)
         TRY(device_open(s->options.device, s->options.threads, &s->device));
+    s->measured = r->measured;
+    s->owns_measured = !r->measured;
+    if (s->owns_measured)
+        TRY(costs_open(&s->options, s->device, &s->measured));
     TRY(session_find_batch(s));
     TRY(session_choose_slicing(s));
     session_choose_gradients(s);
     return NULL;
+}
+
+/* Whoever opened them keeps them. */
+static neap_error *keep_costs(struct neap_plan *s) {
+    if (!s->measured || !s->owns_measured)
+        return NULL;
+    measured_save(s->measured);
+    return measured_note(s->measured) ? session_decide(s, measured_note(s->measured)) : NULL;
 }
 
 static neap_error *build(struct neap_plan *s, const struct session_request *r) {
@@ -147,7 +173,8 @@ static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     TRY(session_report(s));
     if (r->advise)
         TRY(session_advise_slicing(s));
-    return session_report_batch(s);
+    TRY(session_report_batch(s));
+    return keep_costs(s);
 }
 
 neap_error *session_create(const struct session_request *request, struct neap_plan **out) {
@@ -175,6 +202,8 @@ void neap_plan_free(neap_plan *s) {
         compiled_free(s->step);
     compiled_free(s->whole);
     graph_free(s->model);
+    if (s->owns_measured)
+        measured_free(s->measured);
     if (s->owns_device)
         device_close(s->device);
     free(s->layers);

@@ -18,6 +18,8 @@ struct neap_plan {
     struct neap_options options;
     struct device *device;
     bool owns_device;
+    struct measured *measured; /* costs; NULL: modelled */
+    bool owns_measured;
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
@@ -51,6 +53,7 @@ struct session_request {
                                     NULL: the queue of a loader counts */
     bool without_host;           /* neither counts */
     struct device *device;       /* to run on, borrowed; NULL: opened as the options say */
+    struct measured *measured;   /* borrowed too, for measured costs; NULL: opened */
     bool evaluation;             /* forward alone, without gradients or optimizer */
     bool allow_unfit;            /* a plan that does not fit is not an error */
     bool advise;                 /* say in the report where slices would win */

@@ -64,6 +64,7 @@ neap_error *variant_open(struct neap_plan *session, int64_t batch, int64_t micro
                           .micro_batches = (batch + micro - 1) / micro,
                           .s = {.options = session->options,
                                 .device = session->device,
+                                .measured = session->measured,
                                 .model = session->model,
                                 .precision = session->precision,
                                 .update = session->update,

@@ -65,7 +65,7 @@ options = set(re.findall(r"^  (?:-\w, |    )--(?:no-)?([a-z0-9-]+)", open(sys.ar
 recorded = set(json.load(open(sys.argv[2]))["options"])
 may_change = set("""arena config cost device dry-run epochs fuse-update help input-gradient json keep
     loader-threads log-interval max-updates memory on-nan order output quiet recompute recompute-layers
-    resume save-interval threads time-limit verbose""".split())
+    resume save-interval tensorboard threads time-limit verbose""".split())
 assert len(options) > 40 and recorded <= options, recorded - options
 both, neither = recorded & may_change, options - recorded - may_change
 assert not both, both
@@ -143,6 +143,8 @@ mv state fresh/last/state.json
 cp -r fresh/checkpoint-4 alone
 neap train "${small[@]}" --resume alone
 expect_error 2 "does not lie in a run's folder" '-o DIR'
+neap train "${small[@]}" --tensorboard
+expect_error 2 "'--tensorboard' needs a folder"
 for option in --keep --save-interval; do
     neap train "${small[@]}" "$option" 2
     expect_error 2 "'$option' needs a folder"
