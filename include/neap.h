@@ -212,7 +212,7 @@ struct neap_options {
     double
         time_limit_seconds; /* of planning, by the clock; 0: none, the effort is counted in moves */
 
-    const char *precision; /* "fp32" */
+    const char *precision; /* of activations: fp32, bf16, fp16 (docs/precision.md) */
     const char *optimizer; /* sgd, adam, adamw; none: forward and backward alone, not to train */
     double lr, momentum, weight_decay, beta1, beta2, eps;
     bool nesterov;

@@ -26,6 +26,7 @@ static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
 static const char *const on_nans[] = {"stop", "skip", NULL};    /* as enum neap_on_nan */
+static const char *const precisions[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const optimizers_and_none[] = {"sgd", "adam", "adamw", "none", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
@@ -98,8 +99,8 @@ static const struct option options[] = {
     {"seed", OPTION_SEED, SECTION_MEMORY, PLAN | PROBLEM, RUN(plan_seed), "N",
      .help = "of the planner's search", .low = 0, .high = ANY},
 
-    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
-     .help = "number format of the training", .unset = "fp32"},
+    {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
+     .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, EITHER, OWN(bench.precisions), "LIST",
      .help = "number formats, separated by commas", .unset = "fp32"},
     {"opt", OPTION_WORD, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(optimizer), "NAME",

@@ -14,6 +14,7 @@ struct compile_options {
     const neap_graph *model; /* a forward graph, at any batch */
     int64_t batch;           /* samples in one run: the micro-batch */
     bool training;           /* false: evaluation, forward alone */
+    enum dtype precision;    /* of activations: F32, BF16 or F16 */
     struct update_options update;
     bool input_gradient;
     double seed; /* the loss's own gradient: 1 ÷ the window's nominal sample count */

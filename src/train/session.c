@@ -60,9 +60,21 @@ static neap_error *check_options(const struct neap_options *o) {
                           "what to recompute");
     if (o->max_overhead >= 0)
         TRY(check_overhead(o));
-    if (strcmp(o->precision, "fp32"))
-        return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
     return NULL;
+}
+
+static neap_error *precision_of(const char *name, enum dtype *out) {
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } precisions[] = {{"fp32", DTYPE_F32}, {"bf16", DTYPE_BF16}, {"fp16", DTYPE_F16}};
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (!strcmp(precisions[i].name, name)) {
+            *out = precisions[i].dtype;
+            return NULL;
+        }
+    return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there are fp32, bf16 and fp16",
+                      name);
 }
 
 int64_t session_micro_size(const struct neap_options *o) {
@@ -91,6 +103,7 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
     return (struct compile_options){.model = s->model,
                                     .batch = batch,
                                     .training = training,
+                                    .precision = s->precision,
                                     .update = s->update,
                                     .input_gradient = s->options.input_gradient,
                                     .seed = 1 / (double)session_window(s),
@@ -116,6 +129,7 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->available_bytes = neap_available_bytes();
     s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
+    TRY(precision_of(s->options.precision, &s->precision));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
     s->device = r->device;

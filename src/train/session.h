@@ -22,6 +22,7 @@ struct neap_plan {
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
+    enum dtype precision;   /* of activations */
     struct compiled *whole; /* the whole batch in one piece */
     struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
