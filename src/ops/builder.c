@@ -169,8 +169,9 @@ neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
     if (conv->bias)
         in[2] = add_layer_value(graph, VALUE_PARAMETER, name, "bias", 1, dims,
                                 conv->init_fan_out ? zero : default_init(fan_in));
+    struct int_list padding = {2, {conv->padding[0], conv->padding[1]}};
     struct conv2d_attrs attrs = {.stride = both(conv->stride, 1),
-                                 .padding = both(conv->padding, 0),
+                                 .padding = conv->kernel[1] ? padding : both(conv->padding, 0),
                                  .dilation = both(conv->dilation, 1),
                                  .groups = groups};
     if (conv->kernel[1]) /* 7×1 with padding 3×0 */

@@ -9,6 +9,7 @@
 #include "backend/cpu/dnn.h"
 #include "backend/cpu/view.h"
 #include "ops/conv2d.h"
+#include "ops/grouped_weight_dnn.h"
 
 enum { X, W, Y, B, N_TENSORS };
 
@@ -30,22 +31,9 @@ static struct shape shape_of_tensor(const struct conv2d_geometry *c, int tensor)
     return shape_of(tensor == B ? 1 : 4, dims[tensor]);
 }
 
-/* Grouped weights (O,I/g,h,w) are (g,O/g,I/g,h,w) to the library: the same elements in plain order;
- * in any other layout they are kept apart from the graph's rank-4 shape. */
-static dnnl_memory_desc_t weight_desc(const struct problem *p) {
-    const struct conv2d_geometry *c = &p->geometry;
-    struct shape shape = shape_of_tensor(c, W);
-    if (c->groups == 1)
-        return p->layout[W] ? dnn_desc(shape, p->dtype, *p->layout[W])
-                            : dnn_desc_any(shape, p->dtype);
-    const int64_t grouped[] = {c->groups, c->out_channels / c->groups, c->in_channels / c->groups,
-                               c->kernel[0], c->kernel[1]};
-    return dnn_desc(shape_of(5, grouped), p->dtype, (struct layout){0});
-}
-
 static dnnl_memory_desc_t desc(const struct problem *p, int tensor) {
-    if (tensor == W)
-        return weight_desc(p);
+    if (tensor == W && p->geometry.groups > 1)
+        return grouped_weight_desc(&p->geometry, p->dtype, p->layout[W]);
     struct shape shape = shape_of_tensor(&p->geometry, tensor);
     if (tensor == B)
         return dnn_desc(shape, p->dtype, (struct layout){0});
@@ -192,10 +180,11 @@ static bool take_layouts(const struct kernel_site *site, const struct role *role
     for (int t = X; t <= Y; t++) {
         const dnnl_memory_desc_t *desc_t = dnn_query(described, role->query[t]);
         struct layout layout = {0};
-        bool grouped_weight = t == W && p->geometry.groups > 1;
+        bool grouped = t == W && p->geometry.groups > 1;
         if (t != W && !is_walkable(desc_t))
             return false;
-        if (!grouped_weight && !dnn_layout_of(desc_t, &layout))
+        if (!(grouped ? grouped_weight_layout_of(&p->geometry, desc_t, &layout)
+                      : dnn_layout_of(desc_t, &layout)))
             return false;
         if (role->in[t] >= 0)
             want->in[role->in[t]] = layout;
@@ -211,19 +200,23 @@ static bool take_layouts(const struct kernel_site *site, const struct role *role
     return true;
 }
 
-/* Which tensors are held to their layouts, tried in this order; a slow one is a last resort. */
-static const struct attempt {
+/* Which tensors are held to their layouts, tried in this order. */
+struct attempt {
     bool hold[N_TENSORS];
-    bool slow_too;
-} attempts[] = {
+    bool slow; /* the library's fallbacks too, and grouped weights in plain layout: a last resort */
+};
+static const struct attempt quick[] = {
     {{[X] = true, [W] = true, [Y] = true}, false},
     {{[X] = true, [Y] = true}, false},
     {{[X] = true}, false},
     {{[Y] = true}, false},
     {{0}, false},
+};
+static const struct attempt slow[] = {
     {{[X] = true, [Y] = true}, true},
     {{0}, true},
 };
+enum { N_QUICK = sizeof quick / sizeof *quick, N_SLOW = sizeof slow / sizeof *slow };
 
 /* The layouts to hold tensors to: inputs as they lie, outputs as they meet; a plain image is not
  * worth holding on to, since the library reads blocked ones faster. */
@@ -231,7 +224,10 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
                          const struct attempt *attempt, struct problem *p) {
     for (int t = X; t <= Y; t++) {
         value_id value = tensor_value(site->node, role, t);
+        static const struct layout plain;
         p->layout[t] = NULL;
+        if (t == W && attempt->slow && p->geometry.groups > 1)
+            p->layout[t] = &plain;
         if (!attempt->hold[t])
             continue;
         if (role->out[t] >= 0) {
@@ -247,12 +243,13 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
     }
 }
 
-static const char *negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
+static const char *negotiate(const struct kernel_site *site, struct kernel_layouts *want,
+                             const struct attempt *attempts, size_t n_attempts) {
     const struct role *role = role_of(site->node);
     struct problem p = problem_of(site, role);
     if (p.dtype != DTYPE_F32)
         return "it computes in fp32";
-    for (size_t a = 0; a < sizeof attempts / sizeof *attempts; a++) {
+    for (size_t a = 0; a < n_attempts; a++) {
         dnnl_primitive_desc_t described;
         held_layouts(site, role, &attempts[a], &p);
         neap_error *error = role->describe(site->device, &p, &described);
@@ -260,13 +257,21 @@ static const char *negotiate(const struct kernel_site *site, struct kernel_layou
             neap_error_free(error);
             return "the library failed";
         }
-        bool good = described && (attempts[a].slow_too || !dnn_is_slow(described)) &&
+        bool good = described && (attempts[a].slow || !dnn_is_slow(described)) &&
                     take_layouts(site, role, &p, described, want);
         dnn_describe_free(described);
         if (good)
             return NULL;
     }
-    return "the library has no such convolution";
+    return attempts == quick ? "the library is slow at it" : "the library has no such convolution";
+}
+
+static const char *negotiate_quick(const struct kernel_site *site, struct kernel_layouts *want) {
+    return negotiate(site, want, quick, N_QUICK);
+}
+
+static const char *negotiate_slow(const struct kernel_site *site, struct kernel_layouts *want) {
+    return negotiate(site, want, slow, N_SLOW);
 }
 
 static neap_error *create(const struct kernel_site *site, void **state, size_t *scratch_bytes) {
@@ -294,17 +299,20 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
     return NULL;
 }
 
-#define CONV2D_KERNEL(stem)                                                                        \
-    const struct kernel kernel_##stem##_dnn = {                                                    \
-        .name = #stem ":dnn",                                                                      \
+#define CONV2D_KERNEL(stem, how, suffix)                                                           \
+    const struct kernel kernel_##stem##how##_dnn = {                                               \
+        .name = #stem suffix,                                                                      \
         .op = &op_##stem,                                                                          \
-        .negotiate = negotiate,                                                                    \
+        .negotiate = negotiate##how,                                                               \
         .create = create,                                                                          \
         .run = dnn_call_run,                                                                       \
         .destroy = dnn_call_destroy,                                                               \
         .implementation = dnn_call_implementation,                                                 \
     }
 
-CONV2D_KERNEL(conv2d);
-CONV2D_KERNEL(conv2d_backward_data);
-CONV2D_KERNEL(conv2d_backward_weight);
+CONV2D_KERNEL(conv2d, _quick, ":dnn");
+CONV2D_KERNEL(conv2d, _slow, ":dnn-slow");
+CONV2D_KERNEL(conv2d_backward_data, _quick, ":dnn");
+CONV2D_KERNEL(conv2d_backward_data, _slow, ":dnn-slow");
+CONV2D_KERNEL(conv2d_backward_weight, _quick, ":dnn");
+CONV2D_KERNEL(conv2d_backward_weight, _slow, ":dnn-slow");

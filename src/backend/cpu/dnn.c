@@ -66,6 +66,11 @@ const char *dnn_version(char buffer[32]) {
     return buffer;
 }
 
+int dnn_channel_block(void) {
+    int sets = (int)dnnl_get_effective_cpu_isa(), wide = (int)dnnl_cpu_isa_avx512_core;
+    return (sets & wide) == wide ? 16 : 8;
+}
+
 dnnl_engine_t dnn_engine(const struct device *device) {
     return ((const struct library *)device->state)->engine;
 }
@@ -224,7 +229,7 @@ static const char *implementation_of(const_dnnl_primitive_desc_t described) {
 
 bool dnn_is_slow(dnnl_primitive_desc_t described) {
     const char *text = implementation_of(described);
-    return !strncmp(text, "ref", 3) || !strncmp(text, "gemm", 4);
+    return !strncmp(text, "ref", 3) || strstr(text, "gemm"); /* "x64:gemm:jit" too */
 }
 
 neap_error *dnn_describe_reorder(struct device *device, const dnnl_memory_desc_t *from,
