@@ -6,6 +6,7 @@
 #include "ir/op.h"
 
 static const double flops_per_second = 200e9;
+static const double bf16_gain = 2; /* products a cycle, of avx512_bf16 over fp32 */
 static const double bytes_per_second = 20e9;
 static const double launch_seconds = 3e-6;
 
@@ -14,6 +15,8 @@ double compile_model_seconds(const neap_graph *g, const struct node *node) {
     if (node->op->cost)
         node->op->cost(g, node, &cost);
     double compute = cost.flops / flops_per_second;
+    if (node_has_input(node, 1) && node_input(g, node, 1)->dtype == DTYPE_BF16)
+        compute /= bf16_gain; /* convolutions and products: nothing else is bound by FLOPs */
     double memory = (cost.bytes_read + cost.bytes_written) / bytes_per_second;
     return (compute > memory ? compute : memory) + launch_seconds;
 }
