@@ -179,12 +179,14 @@ struct neap_options {
     int64_t num_classes, img_size; /* 0: the model's own */
     double dropout;                /* < 0: the model's own */
 
-    int64_t batch;           /* NEAP_BATCH_MAX: found by planning */
-    struct neap_size memory; /* bounds everything: weights, gradients, state, host, arena */
-    struct neap_size arena;  /* bounds the arena; percent is of store-all's arena */
-    int64_t micro_batch;     /* 0: off; n: slices of n; NEAP_MICRO_BATCH_AUTO */
-    bool max_batch;          /* find the largest batch that fits, whatever `batch` is */
-    int64_t grad_accum_steps;
+    int64_t batch;                /* NEAP_BATCH_MAX: found by planning */
+    struct neap_size memory;      /* bounds everything: weights, gradients, state, host, arena */
+    struct neap_size arena;       /* bounds the arena; percent is of store-all's arena */
+    int64_t micro_batch;          /* 0: off; n: slices of n; NEAP_MICRO_BATCH_AUTO */
+    bool max_batch;               /* find the largest batch that fits, whatever `batch` is */
+    const char *grad_accum_steps; /* batches to an update: "4"; by epoch "0:8,4:4,8:1"; by update
+                                     "s0:8,s500:4"; NULL: 1 */
+    int64_t effective_batch;      /* instead: samples to an update; 0: unset */
     const char *recompute;        /* auto, none, all, sqrt, sequential:K, FILE */
     const char *recompute_layers; /* glob patterns of layer names, comma separated */
     enum neap_toggle fuse_update; /* auto or off */
@@ -197,10 +199,18 @@ struct neap_options {
 
     const char *precision; /* "fp32" */
     const char *optimizer; /* sgd, adam, adamw */
-    double lr, momentum, weight_decay, beta1, beta2, eps;
+    double lr, weight_decay;
+    double momentum, beta1, beta2, eps; /* < 0: the optimizer's own, 0.9, 0.9, 0.999, 1e-8 */
     bool nesterov;
-    const char *schedule; /* constant, cosine */
-    double min_lr, warmup_epochs;
+    bool decay_norms; /* false: no weight decay on norms and biases */
+    double clip_grad; /* largest norm of an update's gradient; 0: unbounded */
+    double label_smoothing;
+    const char *schedule; /* constant, step, multistep, cosine, onecycle */
+    double min_lr;        /* where cosine and onecycle end; < 0: 0, and lr / 250,000 */
+    double warmup_epochs;
+    double decay_rate;            /* of step and multistep; < 0: 0.1 */
+    int64_t decay_epochs;         /* of step */
+    const char *decay_milestones; /* of multistep: epochs, "30,60" */
 
     const char *data, *val_data, *data_format;
     const char *normalize; /* auto, imagenet, none */
@@ -250,9 +260,10 @@ struct neap_slicing {
 
 struct neap_plan_report {
     const char *model, *precision, *device, *optimizer, *strategy;
-    int64_t batch, micro_batch, micro_batches, grad_accum_steps;
-    int64_t parameters;   /* logical elements */
-    int64_t budget_bytes; /* in the unit of the limit given (peak for memory, else arena) */
+    int64_t batch, micro_batch, micro_batches;
+    int64_t grad_accum_steps; /* the most that the schedule has */
+    int64_t parameters;       /* logical elements */
+    int64_t budget_bytes;     /* in the unit of the limit given (peak for memory, else arena) */
     bool budget_is_arena;
     bool fits;
     int64_t smallest_budget_bytes; /* in the same unit */
@@ -263,6 +274,8 @@ struct neap_plan_report {
     double recompute_seconds;
     double overhead, overhead_lower_bound, gap; /* fractions of store_all.step_seconds */
     int64_t recomputed_ops;
+    const char *update;  /* where gradients live between backward and update, and why, in words */
+    int64_t fused_bytes; /* gradients that need not persist: the update is part of the backward */
     double solver_seconds;
     bool stopped;             /* the time limit cut the search for the plan short */
     const char *worst_moment; /* what is live where the plan peaks, in words */
@@ -428,6 +441,7 @@ struct neap_event {
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
     double lr, seconds, images_per_second;
+    double gradient_norm; /* of the update, before clipping; 0: not asked for */
     int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
     int64_t arena_planned_bytes, arena_measured_bytes, rss_bytes;
 };

@@ -79,7 +79,7 @@ int model_unknown(const char *name, const char *what);
 /* ---- options (options.c), their values (value.c) -------------------------------------------- */
 
 enum source { FROM_DEFAULT, FROM_CONFIG, FROM_LINE };
-enum { OPTION_LIMIT = 64 };
+enum { OPTION_LIMIT = 128 };
 
 /* What a command runs with. Strings are argv's or belong to `config_values`. */
 struct settings {
@@ -108,6 +108,7 @@ enum option_type {
     OPTION_CHOICE,      /* an enum, the index in choices */
     OPTION_MEMORY,      /* struct neap_size; a percentage is resolved when it is read */
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
+    OPTION_STEPS,       /* const char *: a number or a schedule; the library reads it */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */

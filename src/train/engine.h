@@ -23,6 +23,7 @@ struct engine {
     int n_programs;
     struct run_params params; /* of the window under way */
     int64_t window_samples;   /* so far */
+    double gradient_norm;     /* of the last window, before clipping; 0 where nothing clips */
 };
 
 struct engine_request {
@@ -42,6 +43,7 @@ void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t tru
 /* `count` samples, sliced into micro-batches. */
 MUST_USE neap_error *engine_batch(struct engine *engine, const float *images, const int32_t *labels,
                                   int64_t count);
+/* Gradients → update. NEAP_ERROR_DIVERGED where they are to be clipped and are not finite. */
 MUST_USE neap_error *engine_end(struct engine *engine);
 
 /* Forward alone, with the running statistics. */

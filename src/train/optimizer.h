@@ -7,6 +7,7 @@
 /* The attributes that the result points to; keep it as long as the result. */
 struct optimizer_attrs {
     _Alignas(16) char bytes[128];
+    _Alignas(16) char of_vectors[128]; /* of norms and biases */
 };
 
 /* Fills op, attributes and state of `out`; out->gradients is left alone. NEAP_ERROR_USAGE for an

@@ -1,6 +1,7 @@
 /* Options → model → compiled step → plan under the budget: see session.h. */
 #include "train/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "train/data.h"
 
 int64_t session_window(const struct neap_plan *s) {
-    return s->options.batch * s->options.grad_accum_steps;
+    return s->options.batch * s->accumulation.most_steps;
 }
 
 /* What a loader of training data holds: fp32 images and labels. */
@@ -32,9 +33,6 @@ static neap_error *check_options(const struct neap_options *o) {
     if (o->batch < 1 && !largest)
         return error_make(NEAP_ERROR_USAGE, "batch %lld: there must be at least one sample",
                           (long long)o->batch);
-    if (o->grad_accum_steps < 1)
-        return error_make(NEAP_ERROR_USAGE, "%lld accumulation steps: there must be at least one",
-                          (long long)o->grad_accum_steps);
     if (!sliced_by_us && (o->micro_batch < 0 || (o->micro_batch > o->batch && !largest)))
         return error_make(NEAP_ERROR_USAGE, "micro-batch %lld is not between 1 and the batch, %lld",
                           (long long)o->micro_batch, (long long)o->batch);
@@ -44,7 +42,52 @@ static neap_error *check_options(const struct neap_options *o) {
                           "what to recompute");
     if (strcmp(o->precision, "fp32"))
         return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
+    if (!(o->clip_grad >= 0))
+        return error_make(NEAP_ERROR_USAGE, "gradients clipped at a norm of %g: it is above 0",
+                          o->clip_grad);
     return NULL;
+}
+
+/* `samples` an update, in batches: whole ones only. */
+static neap_error *steps_of_samples(int64_t samples, int64_t batch, int64_t *steps) {
+    *steps = samples / batch;
+    if (*steps >= 1 && samples % batch == 0)
+        return NULL;
+    if (*steps < 1)
+        return error_make(NEAP_ERROR_USAGE,
+                          "an effective batch of %lld is less than the batch, %lld: the nearest "
+                          "is %lld",
+                          (long long)samples, (long long)batch, (long long)batch);
+    int64_t below = *steps * batch, above = below + batch;
+    return error_make(NEAP_ERROR_USAGE,
+                      "an effective batch of %lld is no multiple of the batch, %lld: the nearest "
+                      "is %lld (%lld and %lld are possible)",
+                      (long long)samples, (long long)batch,
+                      (long long)(samples - below <= above - samples ? below : above),
+                      (long long)below, (long long)above);
+}
+
+/* Steps by the schedule, or as many as make the effective batch. */
+static neap_error *choose_accumulation(struct neap_plan *s) {
+    struct neap_options *o = &s->options;
+    TRY(accumulation_parse(o->grad_accum_steps, &s->accumulation));
+    if (!o->effective_batch)
+        return NULL;
+    if (o->grad_accum_steps)
+        return error_make(NEAP_ERROR_USAGE,
+                          "--effective-batch and --grad-accum-steps say the same thing: give one");
+    if (o->batch == NEAP_BATCH_MAX)
+        return error_make(NEAP_ERROR_USAGE,
+                          "--effective-batch is counted in batches: -b max is none yet");
+    int64_t steps;
+    char text[80];
+    TRY(steps_of_samples(o->effective_batch, o->batch, &steps));
+    snprintf(text, sizeof text, "--effective-batch %lld: --grad-accum-steps %lld",
+             (long long)o->effective_batch, (long long)steps);
+    TRY(pool_format(&s->pool, &o->grad_accum_steps, "%lld", (long long)steps));
+    o->effective_batch = 0;
+    TRY(accumulation_parse(o->grad_accum_steps, &s->accumulation));
+    return session_decide(s, text);
 }
 
 int64_t session_micro_size(const struct neap_options *o) {
@@ -59,10 +102,11 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
-    bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
-    s->update.gradients = several                      ? GRADIENTS_ACCUMULATED
-                          : o->fuse_update == NEAP_OFF ? GRADIENTS_STORED
-                                                       : GRADIENTS_FUSED;
+    bool several = s->accumulation.most_steps > 1 || session_micro_size(o) < o->batch;
+    bool together = o->fuse_update == NEAP_OFF || o->clip_grad > 0;
+    s->update.gradients = several    ? GRADIENTS_ACCUMULATED
+                          : together ? GRADIENTS_STORED
+                                     : GRADIENTS_FUSED;
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
@@ -97,6 +141,7 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->available_bytes = neap_available_bytes();
     s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
+    TRY(choose_accumulation(s));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
     s->device = r->device;

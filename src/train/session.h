@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "exec/program.h"
+#include "train/accumulation.h"
 #include "train/deadline.h"
 #include "train/optimizer.h"
 
@@ -20,6 +21,7 @@ struct neap_plan {
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
+    struct accumulation accumulation;
     struct compiled *whole; /* the whole batch in one piece */
     struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
@@ -77,7 +79,8 @@ MUST_USE neap_error *session_link(const struct compiled *c, const struct plan_re
                                   const struct arena *arena, const struct store *store,
                                   struct program **out);
 
-/* Samples per window: batch × accumulation. */
+/* Samples of a window, the largest that the accumulation makes: what gradients are divided by
+ * before the window's true count is known. */
 int64_t session_window(const struct neap_plan *session);
 
 /* What the model takes: (channels, height, width) of its images, and its number of classes. */
@@ -93,7 +96,7 @@ MUST_USE neap_error *session_model_shape(const struct neap_options *options, int
 MUST_USE neap_error *session_open_model(const struct session_request *request, neap_graph **out);
 /* Samples in one run: the micro-batch asked for, or the batch. */
 int64_t session_micro_size(const struct neap_options *o);
-/* Where the parameters' gradients live, by the options' slicing and accumulation. */
+/* Where the parameters' gradients live, by the options' slicing, accumulation and clipping. */
 void session_choose_gradients(struct neap_plan *s);
 /* What the data, or else a loader's queue, holds at the options' batch. */
 int64_t session_host_bytes(const struct neap_plan *s);

@@ -21,8 +21,9 @@ struct run {
     struct neap_plan *session;
     struct engine *engine;
     struct metrics *metrics;
+    struct calendar calendar;
     struct lr_schedule schedule;
-    int64_t updates_per_epoch, updates; /* of the whole run */
+    int64_t updates; /* of the whole run */
     double start_seconds, epoch_seconds;
     struct neap_event event; /* kept up to date, handed to the observer */
 };
@@ -65,24 +66,33 @@ static neap_error *open_folder(struct run *r) {
 
 static neap_error *count_updates(struct run *r) {
     const struct neap_options *o = r->options;
-    int64_t window = o->batch * o->grad_accum_steps;
-    r->updates_per_epoch = (r->data.train->n_samples + window - 1) / window;
-    r->updates = o->epochs * r->updates_per_epoch;
+    r->calendar = (struct calendar){.accumulation = &r->session->accumulation,
+                                    .samples = r->data.train->n_samples,
+                                    .batch = o->batch,
+                                    .epochs = o->epochs};
+    TRY(calendar_check(&r->calendar));
+    r->updates = calendar_updates_before(&r->calendar, (double)o->epochs);
     if (o->max_updates && o->max_updates < r->updates)
         r->updates = o->max_updates;
     r->event.epochs = o->epochs;
     r->event.updates = r->updates;
-    r->event.updates_per_epoch = r->updates_per_epoch;
-    return lr_schedule_of(o, r->updates_per_epoch, r->updates, &r->schedule);
+    r->event.updates_per_epoch = calendar_updates(&r->calendar, 0, 0);
+    return lr_schedule_of(o, &r->calendar, r->updates, &r->schedule);
 }
 
 /* What was decided for the user, and what the user might decide otherwise. */
-static void tell_decisions(struct run *r) {
+static neap_error *tell_decisions(struct run *r) {
     const struct neap_plan_report *report = &r->session->report;
+    char *table;
+    TRY(calendar_table(&r->calendar, &table));
+    if (table)
+        tell(r, NEAP_EVENT_NOTE, table);
+    free(table);
     if (report->decision)
         tell(r, NEAP_EVENT_NOTE, report->decision);
     if (report->slicing)
         tell(r, NEAP_EVENT_NOTE, report->slicing->text);
+    return NULL;
 }
 
 static neap_error *prepare(struct run *r) {
@@ -110,7 +120,7 @@ static neap_error *prepare(struct run *r) {
         &r->engine));
     if (!o->dry_run)
         TRY(open_folder(r));
-    tell_decisions(r);
+    TRY(tell_decisions(r));
     r->event.report = &r->session->report;
     r->event.peak_planned_bytes = r->session->report.plan.peak_bytes;
     r->event.arena_planned_bytes = r->session->report.plan.arena_bytes;
@@ -120,15 +130,9 @@ static neap_error *prepare(struct run *r) {
 
 /* ---- an epoch ------------------------------------------------------------------------------- */
 
-/* Samples of the window that begins at `first`. */
-static int64_t window_count(const struct run *r, int64_t first) {
-    int64_t left = r->data.train->n_samples - first, window = session_window(r->session);
-    return left < window ? left : window;
-}
-
-static neap_error *run_window(struct run *r, int64_t first) {
-    int64_t left = window_count(r, first);
-    r->event.lr = lr_at(&r->schedule, r->event.update);
+/* A window of `left` samples, and the update that ends it. */
+static neap_error *run_window(struct run *r, int64_t epoch, int64_t left) {
+    r->event.lr = lr_at(&r->schedule, epoch, r->event.update);
     engine_begin(r->engine, (uint64_t)r->event.update, r->event.lr, left);
     while (left > 0) {
         struct loader_batch batch;
@@ -136,7 +140,9 @@ static neap_error *run_window(struct run *r, int64_t first) {
         TRY(engine_batch(r->engine, batch.images, batch.labels, batch.count));
         left -= batch.count;
     }
-    return engine_end(r->engine);
+    TRY(engine_end(r->engine));
+    r->event.gradient_norm = r->engine->gradient_norm;
+    return NULL;
 }
 
 /* Sums of the epoch so far into the event's means. */
@@ -187,10 +193,11 @@ static neap_error *train_epoch(struct run *r, int64_t epoch) {
     r->epoch_seconds = process_seconds();
     r->event.epoch = epoch + 1;
     r->event.update_in_epoch = 0;
+    r->event.updates_per_epoch = calendar_updates(&r->calendar, epoch, r->event.update);
     TRY(loader_start_epoch(r->data.train_loader, epoch));
     while (samples < r->data.train->n_samples && r->event.update < r->updates) {
-        int64_t count = window_count(r, samples);
-        TRY(run_window(r, samples));
+        int64_t count = calendar_window(&r->calendar, epoch, r->event.update, samples);
+        TRY(run_window(r, epoch, count));
         samples += count;
         TRY(count_window(r, &sums, samples));
         r->event.update++;

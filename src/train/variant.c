@@ -57,6 +57,7 @@ neap_error *variant_open(const struct neap_plan *session, int64_t batch, int64_t
                                 .device = session->device,
                                 .model = session->model,
                                 .update = session->update,
+                                .accumulation = session->accumulation,
                                 .deadline = session->deadline,
                                 .data = session->data,
                                 .without_host = session->without_host,

@@ -167,7 +167,7 @@ static neap_error *run_update(struct verify *v, struct side *side, int64_t updat
     for (int i = 0; i < side->engine->n_programs; i++)
         memset(side->watches[i].masks, 0,
                side->watches[i].program->g->n_nodes * sizeof *side->watches[i].masks);
-    for (int64_t a = 0; a < s->options.grad_accum_steps; a++)
+    for (int64_t a = 0; a < s->accumulation.most_steps; a++)
         TRY(engine_batch(side->engine, v->images, v->labels, s->options.batch));
     TRY(engine_end(side->engine));
     *loss = engine_take_metrics(side->engine).loss / (double)session_window(s);
