@@ -5,8 +5,10 @@
 #include "plan/problem.h"
 
 struct plan_request {
-    const char *strategy; /* auto, none, all, sqrt, sequential:K */
-    const bool *wrapped;  /* by op: recompute what only these read; overrides strategy */
+    const char *strategy; /* auto, none, all, sqrt, sequential:K; or the name of what follows */
+    const uint32_t *piece; /* by op: recompute with the others of that number what only they read;
+                              PLAN_NONE: keep. NULL: as the strategy says */
+    const struct plan_schedule *given; /* to be placed as it is; NULL: as the strategy says */
     int64_t budget_bytes; /* for the arena; INT64_MAX: none */
     int64_t alignment_bytes;
     bool live_peak;   /* the budget is for the live peak instead; the arena is as it comes */

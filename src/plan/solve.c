@@ -92,20 +92,33 @@ static neap_error *drop_sequential(const struct solve *s) {
     return plan_drop_segments(s->problem, k, s->drop);
 }
 
-/* Drops what is made by a wrapped op and read in forward by wrapped ops alone. */
-static neap_error *drop_wrapped(const struct solve *s) {
+/* Keeps what op o reads of other pieces than its own. */
+static void keep_inputs(const struct solve *s, uint32_t o) {
     const struct plan_problem *p = s->problem;
-    bool *droppable = plan_droppable(p);
+    const uint32_t *piece = s->request->piece;
+    for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
+        uint32_t v = p->ids[p->ops[o].inputs.first + i];
+        s->drop[v] = s->drop[v] && piece[p->values[v].producer] == piece[o];
+    }
+}
+
+/* Drops what is made in a piece and read in forward nowhere else. */
+static neap_error *drop_pieces(const struct solve *s) {
+    const struct plan_problem *p = s->problem;
+    bool *droppable = plan_droppable(p), any = false;
     if (!droppable)
         return error_memory(p->n_values);
-    uint32_t border = plan_border(p);
     for (uint32_t v = 0; v < p->n_values; v++)
-        s->drop[v] = droppable[v] && s->request->wrapped[p->values[v].producer];
-    for (uint32_t o = 0; o < border; o++)
-        for (uint32_t i = 0; i < p->ops[o].inputs.n && !s->request->wrapped[o]; i++)
-            s->drop[p->ids[p->ops[o].inputs.first + i]] = false;
+        s->drop[v] = droppable[v] && s->request->piece[p->values[v].producer] != PLAN_NONE;
     free(droppable);
-    return NULL;
+    for (uint32_t o = 0; o < plan_border(p); o++)
+        keep_inputs(s, o);
+    for (uint32_t v = 0; v < p->n_values; v++)
+        any = any || s->drop[v];
+    if (any)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE, "recomputing these layers would free nothing: what they "
+                                        "make is read outside of them, or not by the backward");
 }
 
 static const struct {
@@ -263,16 +276,24 @@ static neap_error *solve_named(const struct solve *s, struct plan_result *best) 
                       wanted);
 }
 
+static neap_error *place_given(const struct solve *s, struct plan_result *out) {
+    snprintf(out->strategy, sizeof out->strategy, "%s", s->request->strategy);
+    TRY(plan_schedule_copy(&out->schedule, s->request->given));
+    return place(s, out);
+}
+
 neap_error *plan_solve(const struct plan_problem *problem, const struct plan_request *request,
                        struct plan_result *result) {
     struct solve s = {.problem = problem, .request = request};
     *result = (struct plan_result){0};
     TRY(memory_alloc(problem->n_values, sizeof *s.drop, &s.drop));
     neap_error *error;
-    if (request->wrapped) {
-        error = drop_wrapped(&s);
+    if (request->given) {
+        error = place_given(&s, result);
+    } else if (request->piece) {
+        error = drop_pieces(&s);
         if (!error)
-            error = consider(&s, "layers", result);
+            error = consider(&s, request->strategy, result);
     } else if (!strcmp(request->strategy, "auto")) {
         error = solve_auto(&s, result);
     } else {
