@@ -142,6 +142,13 @@ neap_value neap_adaptive_avg_pool2d(neap_graph *graph, neap_value x, const char 
 neap_value neap_flatten(neap_graph *graph, neap_value x, const char *name);
 neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axis,
                        const char *name);
+
+/* What is added between the two is recomputed as one piece, as torch.utils.checkpoint does with a
+ * module: of all it makes, only what is read outside stays in memory. Segments do not nest. They
+ * count unless options.recompute asks for something else. */
+void neap_graph_segment_begin(neap_graph *graph, const char *name);
+void neap_graph_segment_end(neap_graph *graph);
+
 /* Names `logits` (N,classes) as the network's result; classification adds labels, softmax cross
  * entropy and top-1/top-5 counts to it. */
 void neap_classifier(neap_graph *graph, neap_value logits);
@@ -187,8 +194,11 @@ struct neap_options {
     const char *grad_accum_steps; /* batches to an update: "4"; by epoch "0:8,4:4,8:1"; by update
                                      "s0:8,s500:4"; NULL: 1 */
     int64_t effective_batch;      /* instead: samples to an update; 0: unset */
-    const char *recompute;        /* auto, none, all, sqrt, sequential:K, FILE */
-    const char *recompute_layers; /* glob patterns of layer names, comma separated */
+    const char *recompute;        /* auto, none, all, sqrt, sequential:K, segments, or the schedule
+                                     of a plan's file (.json); NULL: segments where the graph marks
+                                     any, else auto */
+    const char *recompute_layers; /* patterns of layer and module names, comma separated */
+    const char *plan;             /* a file saved by neap_plan_save: run exactly that plan */
     enum neap_toggle fuse_update; /* auto or off */
     bool input_gradient;
     enum neap_cost cost;

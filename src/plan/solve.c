@@ -92,35 +92,6 @@ static neap_error *drop_sequential(const struct solve *s) {
     return plan_drop_segments(s->problem, k, s->drop);
 }
 
-/* Keeps what op o reads of other pieces than its own. */
-static void keep_inputs(const struct solve *s, uint32_t o) {
-    const struct plan_problem *p = s->problem;
-    const uint32_t *piece = s->request->piece;
-    for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
-        uint32_t v = p->ids[p->ops[o].inputs.first + i];
-        s->drop[v] = s->drop[v] && piece[p->values[v].producer] == piece[o];
-    }
-}
-
-/* Drops what is made in a piece and read in forward nowhere else. */
-static neap_error *drop_pieces(const struct solve *s) {
-    const struct plan_problem *p = s->problem;
-    bool *droppable = plan_droppable(p), any = false;
-    if (!droppable)
-        return error_memory(p->n_values);
-    for (uint32_t v = 0; v < p->n_values; v++)
-        s->drop[v] = droppable[v] && s->request->piece[p->values[v].producer] != PLAN_NONE;
-    free(droppable);
-    for (uint32_t o = 0; o < plan_border(p); o++)
-        keep_inputs(s, o);
-    for (uint32_t v = 0; v < p->n_values; v++)
-        any = any || s->drop[v];
-    if (any)
-        return NULL;
-    return error_make(NEAP_ERROR_USAGE, "recomputing these layers would free nothing: what they "
-                                        "make is read outside of them, or not by the backward");
-}
-
 static const struct {
     const char *name; /* a trailing ':' takes a parameter */
     neap_error *(*drop)(const struct solve *s);
@@ -272,7 +243,8 @@ static neap_error *solve_named(const struct solve *s, struct plan_result *best) 
         return consider(s, wanted, best);
     }
     return error_make(NEAP_ERROR_USAGE,
-                      "unknown strategy '%s': there are auto, none, all, sqrt and sequential:K",
+                      "unknown strategy '%s': there are auto, none, all, sqrt, sequential:K, "
+                      "segments and the .json of a plan",
                       wanted);
 }
 
@@ -291,7 +263,7 @@ neap_error *plan_solve(const struct plan_problem *problem, const struct plan_req
     if (request->given) {
         error = place_given(&s, result);
     } else if (request->piece) {
-        error = drop_pieces(&s);
+        error = plan_drop_pieces(problem, request->piece, s.drop);
         if (!error)
             error = consider(&s, request->strategy, result);
     } else if (!strcmp(request->strategy, "auto")) {

@@ -1,5 +1,4 @@
 /* The budget: what it leaves for the arena, the plan under it, and the smallest there is. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,49 +39,6 @@ int64_t session_arena_budget(struct neap_plan *s) {
     return budget > 0 ? budget : 0;
 }
 
-/* By op: does one of the comma-separated patterns match its layer's name? */
-static neap_error *find_wrapped(const struct compiled *c, const char *patterns, bool **out) {
-    char *copy = NULL, *save = NULL;
-    bool any = false;
-    *out = NULL;
-    neap_error *error = memory_string(patterns, &copy);
-    if (!error)
-        error = memory_alloc(c->problem.n_ops, sizeof **out, out);
-    for (char *p = error ? NULL : strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
-        for (uint32_t o = 0; o < plan_border(&c->problem); o++) {
-            (*out)[o] = (*out)[o] || !fnmatch(p, graph_node(c->g, c->node_of_op[o])->name, 0);
-            any = any || (*out)[o];
-        }
-    if (!error && !any)
-        error = error_make(NEAP_ERROR_USAGE, "no layer's name matches '%s'", patterns);
-    free(copy);
-    if (error) {
-        free(*out);
-        *out = NULL;
-    }
-    return error;
-}
-
-neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
-                          const struct neap_options *o, int64_t budget_bytes, uint64_t moves,
-                          struct plan_result *out) {
-    bool *wrapped = NULL;
-    if (o->recompute_layers)
-        TRY(find_wrapped(c, o->recompute_layers, &wrapped));
-    const struct plan_request request = {.strategy = o->recompute,
-                                         .wrapped = wrapped,
-                                         .budget_bytes = budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES,
-                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
-                                         .seed = o->plan_seed,
-                                         .moves = moves,
-                                         .stop = deadline_passed,
-                                         .stop_context = &s->deadline};
-    neap_error *error = plan_solve(&c->problem, &request, out);
-    free(wrapped);
-    return error;
-}
-
 static neap_error *solve_store_all(const struct compiled *c, struct plan_result *out) {
     const struct plan_request request = {
         .strategy = "none", .budget_bytes = INT64_MAX, .alignment_bytes = ALIGNMENT_BYTES};
@@ -95,8 +51,7 @@ static neap_error *find_smallest(struct neap_plan *s) {
     struct plan_bound bound;
     neap_error *error = NULL;
     struct neap_options o = s->options;
-    o.recompute = "auto";
-    o.recompute_layers = NULL;
+    session_replan(&o, "auto");
     bool wanted = s->options.memory.kind == NEAP_SIZE_MIN;
     TRY(session_solve(s, s->step, &o, 0, wanted ? 0 : SMALLEST_MOVES, &least));
     int64_t micro = session_micro_size(&s->options),

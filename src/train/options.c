@@ -5,7 +5,6 @@ void neap_options_default(struct neap_options *o) {
     *o = (struct neap_options){
         .dropout = -1,
         .batch = 64,
-        .recompute = "auto",
         .precision = "fp32",
         .optimizer = "sgd",
         .lr = 0.05,

@@ -36,10 +36,6 @@ static neap_error *check_options(const struct neap_options *o) {
     if (!sliced_by_us && (o->micro_batch < 0 || (o->micro_batch > o->batch && !largest)))
         return error_make(NEAP_ERROR_USAGE, "micro-batch %lld is not between 1 and the batch, %lld",
                           (long long)o->micro_batch, (long long)o->batch);
-    if (o->memory.kind == NEAP_SIZE_MIN && (strcmp(o->recompute, "auto") || o->recompute_layers))
-        return error_make(NEAP_ERROR_USAGE,
-                          "the smallest memory is found by '--recompute auto': it cannot be told "
-                          "what to recompute");
     if (strcmp(o->precision, "fp32"))
         return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
     if (!(o->clip_grad >= 0))
@@ -144,6 +140,7 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     TRY(choose_accumulation(s));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
+    TRY(session_choose_strategy(s));
     s->device = r->device;
     s->owns_device = !r->device;
     if (s->owns_device)

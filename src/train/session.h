@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "exec/program.h"
+#include "fmt/plan_json.h"
 #include "train/accumulation.h"
 #include "train/deadline.h"
 #include "train/optimizer.h"
@@ -56,6 +57,9 @@ struct session_request {
 
 /* On NEAP_ERROR_BUDGET *out is there nonetheless. */
 MUST_USE neap_error *session_create(const struct session_request *request, struct neap_plan **out);
+
+/* What a plan's file says of the step; its schedule, lives and arena are left out. */
+struct plan_json session_describe(const struct neap_plan *s, const struct compiled *c);
 
 /* Compiles what the options name, without planning it, and calls on_stage with every stage's graph
  * until it says false. */
@@ -109,6 +113,15 @@ MUST_USE neap_error *session_plan_step(struct neap_plan *s);
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
                                         const neap_graph *fixed, struct compiled **out);
+/* Another strategy in place of what the options ask for. */
+static inline void session_replan(struct neap_options *o, const char *strategy) {
+    o->recompute = strategy;
+    o->recompute_layers = o->plan = NULL;
+}
+/* strategy.c: the options' strategy, chosen where they leave it open, or refused. */
+MUST_USE neap_error *session_choose_strategy(struct neap_plan *s);
+/* Does it come from a file, which fits one slicing alone? */
+bool session_from_file(const struct neap_options *o);
 /* A plan by the options' strategy, its arena within the budget if it fits, with at most `moves` of
  * local search; 0: as many as the problem deserves. */
 MUST_USE neap_error *session_solve(struct neap_plan *s, const struct compiled *c,

@@ -6,8 +6,7 @@
 /* A percentage is of store-all's arena, at this batch and with this update. */
 static neap_error *solve_store_all(struct neap_plan *s) {
     struct neap_options o = s->options;
-    o.recompute = "none";
-    o.recompute_layers = NULL;
+    session_replan(&o, "none");
     if (!s->whole)
         TRY(session_compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
     return session_solve(s, s->whole, &o, INT64_MAX, 0, &s->store_all);
@@ -84,8 +83,7 @@ neap_error *variant_solve(struct variant *v, uint64_t moves) {
 neap_error *variant_solve_least(struct variant *v, uint64_t moves) {
     struct plan_result least;
     struct neap_options o = v->s.options;
-    o.recompute = "auto";
-    o.recompute_layers = NULL;
+    session_replan(&o, "auto");
     TRY(session_solve(&v->s, v->s.step, &o, 0, moves, &least));
     v->least_arena_bytes = least.arena_bytes;
     v->least_bytes = need_bytes(v, least.arena_bytes);

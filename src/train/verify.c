@@ -293,8 +293,7 @@ static neap_error *verify(struct verify *v, const struct neap_options *options) 
     struct neap_verify_report *r = v->report;
     struct neap_options all = *options;
     int64_t shape[3], classes;
-    all.recompute = "none";
-    all.recompute_layers = NULL;
+    session_replan(&all, "none");
     all.memory = all.arena = (struct neap_size){0};
     TRY(open_side(&v->plan, options, NULL));
     all.micro_batch = v->plan.session->options.micro_batch;
