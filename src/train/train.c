@@ -84,6 +84,7 @@ static neap_error *set_position(struct run *r) {
     r->event.update = state->position.update;
     r->event.update_in_epoch = state->position.update_in_epoch;
     r->event.skipped = state->position.skipped;
+    r->event.lr = state->position.lr;
     return NULL;
 }
 
@@ -137,6 +138,7 @@ static neap_error *save(struct run *r) {
     const char *path;
     at->update = r->event.update;
     at->update_in_epoch = r->event.update_in_epoch;
+    at->lr = r->event.lr;
     at->seconds = process_seconds() - r->start_seconds;
     at->epoch_seconds = process_seconds() - r->epoch_seconds;
     TRY(saver_save(&r->saver, r->engine->store, &r->state, &path));
