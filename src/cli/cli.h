@@ -34,6 +34,10 @@ enum command_bit {
     /* What 'neap plan' takes beside models, with options of their own. */
     PROBLEM = 1 << 9,
     PLACEMENT = 1 << 10,
+    BENCH = 1 << 11,
+    /* And what 'neap bench' measures. */
+    BENCH_MODEL = 1 << 12,
+    BENCH_SUITE = 1 << 13,
 };
 
 struct settings;
@@ -60,6 +64,7 @@ int command_verify(struct settings *settings);
 int command_inspect(struct settings *settings);
 int command_models(struct settings *settings);
 int command_datasets(struct settings *settings);
+int command_bench(struct settings *settings);
 int command_env(struct settings *settings);
 int command_help(struct settings *settings);
 
@@ -79,7 +84,13 @@ int model_unknown(const char *name, const char *what);
 /* ---- options (options.c), their values (value.c) -------------------------------------------- */
 
 enum source { FROM_DEFAULT, FROM_RUN, FROM_CONFIG, FROM_LINE }; /* the weakest first */
-enum { OPTION_LIMIT = 64 };
+enum { OPTION_LIMIT = 128, SIZES_LIMIT = 8 };
+
+/* Of an option that may be given more than once. */
+struct sizes {
+    struct neap_size at[SIZES_LIMIT];
+    int64_t n;
+};
 
 /* What a command runs with. Strings are argv's or belong to `config_values`. */
 struct settings {
@@ -89,6 +100,9 @@ struct settings {
     const char *config, *dump_after, *stop_after;
     const char *emits[NEAP_N_EMITS]; /* where to, by enum neap_emit; NULL: not asked for */
     int64_t curve;                   /* its budgets; 0: no curve */
+    struct neap_bench_options bench;
+    struct sizes memories, arenas; /* bench's limits */
+    enum neap_bench_format format;
     bool json, quiet, verbose, help, explain;
     unsigned char sources[OPTION_LIMIT]; /* enum source, by the option's place in the table */
     bool in_config[OPTION_LIMIT];
@@ -104,13 +118,18 @@ enum option_type {
     OPTION_THREADS,     /* int */
     OPTION_SEED,        /* uint64_t */
     OPTION_REAL,        /* double */
+    OPTION_PERCENT,     /* double, a fraction; written and ranged in percent */
     OPTION_TEXT,        /* const char * */
     OPTION_WORD,        /* const char *, one of choices */
     OPTION_CHOICE,      /* an enum, the index in choices */
     OPTION_MEMORY,      /* struct neap_size; a percentage is resolved when it is read */
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
+    OPTION_MEMORIES,    /* struct sizes of OPTION_MEMORY */
+    OPTION_ARENAS,      /* struct sizes of OPTION_ARENA */
+    OPTION_SCALE,       /* double; 1/4 is a number too */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
+    OPTION_CROP,        /* struct neap_resized_crop */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 

@@ -17,34 +17,47 @@ enum {
     STEP_OR_LAYERS = STEP | INSPECT,
     LISTS = MODELS | DATASETS | ENV,
     BARE = PROBLEM | PLACEMENT,
+    ONE = BENCH | BENCH_MODEL,
+    SUITE = BENCH | BENCH_SUITE,
+    EITHER = ONE | SUITE,
 };
 
 static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
 static const char *const on_nans[] = {"stop", "skip", NULL};    /* as enum neap_on_nan */
+static const char *const precisions[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const optimizers_and_none[] = {"sgd", "adam", "adamw", "none", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
 static const char *const normalizations[] = {"auto", "imagenet", "none", NULL};
 static const char *const emits[] = {"dot", "svg", "csv", "torch", NULL}; /* as enum neap_emit */
+static const char *const formats[] = {"table", "csv", "json", "markdown",
+                                      NULL}; /* as enum neap_bench_format */
 static const char *const devices[] = {"cpu", "null", NULL};
 
 static const struct option options[] = {
-    {"model", OPTION_TEXT, SECTION_MODEL, MODEL | BARE, RUN(model), "MODEL",
+    {"model", OPTION_TEXT, SECTION_MODEL, MODEL | BARE | EITHER, RUN(model), "MODEL",
      .help = "the same as the argument: a name of 'neap models' or a .neap file"},
-    {"num-classes", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS, RUN(num_classes), "N",
+    {"suite", OPTION_TEXT, SECTION_MODEL, EITHER, OWN(bench.suite), "NAME",
+     .help = "networks of a published table instead of a model: ogc"},
+    {"networks", OPTION_TEXT, SECTION_MODEL, SUITE, OWN(bench.networks), "LIST",
+     .help = "of the suite, separated by commas", .unset = "all"},
+    {"scale", OPTION_SCALE, SECTION_MODEL, SUITE, OWN(bench.scale), "X",
+     .help = "part of the published batches and bytes (1/4)", .low = 1e-4, .high = 1, .unset = "1"},
+    {"num-classes", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS | ONE, RUN(num_classes), "N",
      .help = "classes of the result", .low = 1, .high = 1e9, .unset = "the model's own"},
-    {"img-size", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS, RUN(img_size), "N",
+    {"img-size", OPTION_COUNT, SECTION_MODEL, MODEL_OR_LAYERS | ONE, RUN(img_size), "N",
      .help = "height and width of the images", .low = 1, .high = 1e6, .unset = "the model's own"},
-    {"dropout", OPTION_REAL, SECTION_MODEL, STEP_OR_LAYERS, RUN(dropout), "P",
+    {"dropout", OPTION_REAL, SECTION_MODEL, STEP_OR_LAYERS | ONE, RUN(dropout), "P",
      .help = "probability of dropout", .low = 0, .high = 1, .unset = "the model's own"},
-    {"input-gradient", OPTION_FLAG, SECTION_MODEL, STEP, RUN(input_gradient), NULL,
+    {"input-gradient", OPTION_FLAG, SECTION_MODEL, STEP | EITHER, RUN(input_gradient), NULL,
      .help = "compute the gradient of the input batch too"},
 
     {"batch", OPTION_BATCH, SECTION_MEMORY, PLAN | TRAIN, RUN(batch), "N|max",
      .help = "samples of one forward; max: the most that fit", .alias = "batch-size", .letter = 'b',
      .low = 1, .high = 1e9},
-    {"batch", OPTION_COUNT, SECTION_MEMORY, VERIFY | EVAL | INSPECT, RUN(batch), "N",
+    {"batch", OPTION_COUNT, SECTION_MEMORY, VERIFY | EVAL | INSPECT | ONE, RUN(batch), "N",
      .help = "samples of one forward", .alias = "batch-size", .letter = 'b', .low = 1, .high = 1e9},
     {"max-batch", OPTION_FLAG, SECTION_MEMORY, PLAN, RUN(max_batch), NULL,
      .help = "find the largest batch that fits, and plan that unless -b is given"},
@@ -53,38 +66,56 @@ static const struct option options[] = {
      .unset = "what is available less 256 MiB"},
     {"arena", OPTION_ARENA, SECTION_MEMORY, STEP_OR_LAYERS | BARE, RUN(arena), "SIZE|P%",
      .help = "bound of the arena alone; a percentage is of store-all's arena", .unset = "none"},
-    {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP, RUN(micro_batch), "off|auto|N",
+    {"max-overhead", OPTION_PERCENT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(max_overhead), "P%",
+     .help = "the smallest arena whose plan takes at most so much longer than store-all, instead "
+             "of a bound of memory",
+     .low = 0, .high = 1e6, .unset = "none"},
+    {"micro-batch", OPTION_MICRO_BATCH, SECTION_MEMORY, STEP | EITHER, RUN(micro_batch),
+     "off|auto|N",
      .help = "run the batch in slices of N samples; auto: of what takes the least time", .low = 1,
      .high = 1e9},
-    {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, STEP, RUN(grad_accum_steps), "N",
+    {"memory", OPTION_MEMORIES, SECTION_MEMORY, ONE, OWN(memories), "SIZE",
+     .help = "bound of everything, for a row of 'auto'; may be given again", .letter = 'm',
+     .unset = "none"},
+    {"arena", OPTION_ARENAS, SECTION_MEMORY, ONE, OWN(arenas), "SIZE|P%",
+     .help = "bound of the arena alone, likewise", .unset = "50% where no bound is given"},
+    {"strategies", OPTION_TEXT, SECTION_MEMORY, ONE, OWN(bench.strategies), "LIST",
+     .help = "what to measure: none, all, sqrt, sequential:K and auto, separated by commas",
+     .unset = "none,sequential:2,sqrt,auto"},
+    {"grad-accum-steps", OPTION_COUNT, SECTION_MEMORY, STEP | ONE, RUN(grad_accum_steps), "N",
      .help = "batches to one update", .low = 1, .high = 1e9},
     {"recompute", OPTION_TEXT, SECTION_MEMORY, STEP_OR_LAYERS, RUN(recompute), "HOW",
      .help = "what to compute again: auto, none, all, sqrt or sequential:K", .unset = "auto"},
     {"recompute-layers", OPTION_TEXT, SECTION_MEMORY, STEP, RUN(recompute_layers), "PATTERN",
      .help = "layers to compute again: names with * and ?, separated by commas", .unset = "none"},
-    {"fuse-update", OPTION_CHOICE, SECTION_MEMORY, STEP, RUN(fuse_update), "auto|off",
+    {"fuse-update", OPTION_CHOICE, SECTION_MEMORY, STEP | ONE, RUN(fuse_update), "auto|off",
      .help = "update weights during backward where that saves gradients", .choices = toggles},
-    {"cost", OPTION_CHOICE, SECTION_MEMORY, STEP_OR_LAYERS, RUN(cost), "model|measured",
+    {"cost", OPTION_CHOICE, SECTION_MEMORY, STEP_OR_LAYERS | EITHER, RUN(cost), "model|measured",
      .help = "where the seconds of ops come from", .choices = costs},
-    {"order", OPTION_CHOICE, SECTION_MEMORY, STEP | PROBLEM, RUN(plan_order), "free|fixed",
+    {"order", OPTION_CHOICE, SECTION_MEMORY, STEP | PROBLEM | EITHER, RUN(plan_order), "free|fixed",
      .help = "whether the plan may change the order in which ops first run", .choices = orders},
-    {"time-limit", OPTION_REAL, SECTION_MEMORY, STEP | PROBLEM, RUN(time_limit_seconds), "SEC",
-     .help = "seconds that planning may take", .low = 1e-3, .high = 1e9, .unset = "none"},
+    {"time-limit", OPTION_REAL, SECTION_MEMORY, STEP | PROBLEM | EITHER, RUN(time_limit_seconds),
+     "SEC", .help = "seconds that planning may take", .low = 1e-3, .high = 1e9, .unset = "none"},
     {"seed", OPTION_SEED, SECTION_MEMORY, PLAN | PROBLEM, RUN(plan_seed), "N",
      .help = "of the planner's search", .low = 0, .high = ANY},
 
-    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
-     .help = "number format of the training", .unset = "fp32"},
-    {"opt", OPTION_WORD, SECTION_OPTIMIZER, STEP, RUN(optimizer), "NAME",
+    {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
+     .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
+    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, EITHER, OWN(bench.precisions), "LIST",
+     .help = "number formats, separated by commas", .unset = "fp32"},
+    {"opt", OPTION_WORD, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},
+    {"opt", OPTION_WORD, SECTION_OPTIMIZER, PLAN | ONE, RUN(optimizer), "NAME",
+     .help = "optimizer: sgd, adam, adamw, or none: forward and backward alone",
+     .alias = "optimizer", .unset = "sgd", .choices = optimizers_and_none},
     {"lr", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(lr), "X", .help = "learning rate",
      .low = 0, .high = ANY},
-    {"momentum", OPTION_REAL, SECTION_OPTIMIZER, STEP, RUN(momentum), "X",
+    {"momentum", OPTION_REAL, SECTION_OPTIMIZER, STEP | ONE, RUN(momentum), "X",
      .help = "momentum of sgd", .low = 0, .high = 1},
-    {"nesterov", OPTION_FLAG, SECTION_OPTIMIZER, STEP, RUN(nesterov), NULL,
+    {"nesterov", OPTION_FLAG, SECTION_OPTIMIZER, STEP | ONE, RUN(nesterov), NULL,
      .help = "Nesterov's momentum"},
-    {"weight-decay", OPTION_REAL, SECTION_OPTIMIZER, STEP, RUN(weight_decay), "X",
+    {"weight-decay", OPTION_REAL, SECTION_OPTIMIZER, STEP | ONE, RUN(weight_decay), "X",
      .help = "weight decay", .low = 0, .high = ANY},
     {"beta1", OPTION_REAL, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(beta1), "X",
      .help = "decay of Adam's first moment", .low = 0, .high = 1},
@@ -108,6 +139,20 @@ static const struct option options[] = {
      .help = "format of the data, instead of looking", .unset = "auto"},
     {"normalize", OPTION_WORD, SECTION_DATA, TRAIN | EVAL, RUN(normalize), "HOW",
      .help = "auto, imagenet or none", .unset = "auto", .choices = normalizations},
+    {"rotate", OPTION_REAL, SECTION_DATA, TRAIN, RUN(rotate), "DEG",
+     .help = "turn training images by up to DEG degrees", .low = 1e-6, .high = 180,
+     .unset = "none"},
+    {"random-crop", OPTION_COUNT, SECTION_DATA, TRAIN, RUN(random_crop), "PAD",
+     .help = "cut training images anywhere, with PAD zeros around them", .low = 0, .high = 1e6,
+     .unset = "none"},
+    {"random-resized-crop", OPTION_CROP, SECTION_DATA, TRAIN, RUN(random_resized_crop),
+     "S0,S1[,R0,R1]",
+     .help = "scale a part of training images: its share of the area, width over height",
+     .unset = "none"},
+    {"hflip", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(hflip), NULL,
+     .help = "mirror half of the training images"},
+    {"skip-bad", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(skip_bad), NULL,
+     .help = "leave out image files that cannot be decoded: looks through all of them first"},
     {"shuffle", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(shuffle), NULL,
      .help = "a new order of the samples each epoch"},
     {"loader-threads", OPTION_THREADS, SECTION_DATA, TRAIN | EVAL, RUN(loader_threads), "N",
@@ -126,9 +171,9 @@ static const struct option options[] = {
      .help = "weights to evaluate: a .safetensors file or a run's folder", .required = EVAL},
     {"seed", OPTION_SEED, SECTION_RUN, TRAIN | VERIFY, RUN(seed), "N",
      .help = "of the start, the order and dropout", .low = 0, .high = ANY},
-    {"threads", OPTION_THREADS, SECTION_RUN, MODEL_OR_LAYERS, RUN(threads), "N",
+    {"threads", OPTION_THREADS, SECTION_RUN, MODEL_OR_LAYERS | EITHER, RUN(threads), "N",
      .help = "threads that compute", .low = 1, .high = 4096, .unset = "all processors"},
-    {"device", OPTION_WORD, SECTION_RUN, MODEL_OR_LAYERS, RUN(device), "NAME",
+    {"device", OPTION_WORD, SECTION_RUN, MODEL_OR_LAYERS | EITHER, RUN(device), "NAME",
      .help = "cpu, or null: allocates and computes nothing", .unset = "cpu", .choices = devices},
     {"output", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(output), "DIR", .help = "folder of the run",
      .letter = 'o', .unset = "none"},
@@ -151,6 +196,14 @@ static const struct option options[] = {
      .high = 1e15, .unset = "automatic"},
     {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
 
+    {"seconds", OPTION_REAL, SECTION_RUN, EITHER, OWN(bench.seconds), "SEC",
+     .help = "of steps, for rows that take turns; each takes three at least", .low = 1e-3,
+     .high = 1e6, .unset = "20"},
+    {"output", OPTION_TEXT, SECTION_OUTPUT, EITHER, RUN(output), "FILE",
+     .help = "keep the results (.json), and take from there what was measured before",
+     .letter = 'o'},
+    {"format", OPTION_CHOICE, SECTION_OUTPUT, EITHER, OWN(format), "table|csv|json|markdown",
+     .help = "of the results on standard output", .choices = formats},
     {"output", OPTION_TEXT, SECTION_OUTPUT, PLAN | BARE, RUN(output), "FILE",
      .help = "save the plan in full (.json); of a bare problem its schedule or offsets",
      .letter = 'o'},
@@ -168,13 +221,13 @@ static const struct option options[] = {
      .help = "print the graph after a stage of the compiler"},
     {"stop-after", OPTION_TEXT, SECTION_OUTPUT, PLAN, OWN(stop_after), "STAGE",
      .help = "stop after a stage of the compiler"},
-    {"config", OPTION_TEXT, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(config), "FILE",
+    {"config", OPTION_TEXT, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE | EITHER, OWN(config), "FILE",
      .help = "options from a JSON file; the command line goes before it"},
-    {"json", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | LISTS | BARE, OWN(json), NULL,
+    {"json", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | LISTS | BARE | EITHER, OWN(json), NULL,
      .help = "JSON on standard output"},
-    {"quiet", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(quiet), NULL,
+    {"quiet", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE | EITHER, OWN(quiet), NULL,
      .help = "results and errors only", .letter = 'q'},
-    {"verbose", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE, OWN(verbose), NULL,
+    {"verbose", OPTION_FLAG, SECTION_OUTPUT, MODEL_OR_LAYERS | BARE | EITHER, OWN(verbose), NULL,
      .help = "more: where every option's value comes from", .letter = 'v'},
     {"help", OPTION_FLAG, SECTION_OUTPUT, ~0U, OWN(help), NULL, .help = "this text", .letter = 'h'},
 };
@@ -218,6 +271,8 @@ static bool ends_in(const char *text, const char *ending) {
 unsigned option_takers(const struct settings *settings) {
     unsigned bit = settings->command->bit;
     const char *model = settings->run.model;
+    if (bit == BENCH)
+        return settings->bench.suite ? BENCH_SUITE : BENCH_MODEL;
     if (bit != PLAN || !model)
         return bit;
     return ends_in(model, ".problem") ? PROBLEM : ends_in(model, ".csv") ? PLACEMENT : bit;
@@ -304,4 +359,6 @@ enum source option_source(const struct settings *settings, const struct option *
 void settings_default(struct settings *settings, const struct command *command) {
     *settings = (struct settings){.command = command};
     neap_options_default(&settings->run);
+    if (command->bit == BENCH) /* what is measured is planned with what is measured */
+        settings->run.cost = NEAP_COST_MEASURED;
 }

@@ -40,8 +40,9 @@ static void end_epoch(struct run *run, const struct neap_event *eval) {
     if (eval)
         printf("  val loss %.4f  top1 %.2f%%  top5 %.2f%%", eval->eval_loss, eval->eval_top1,
                eval->eval_top5);
-    printf("  lr %.4g  %.0f images/s  %s\n", epoch->lr, epoch->images_per_second,
-           seconds_text(epoch->seconds).s);
+    printf("  lr %.4g  %.0f images/s  %s (%.1f %% waiting for data)\n", epoch->lr,
+           epoch->images_per_second, seconds_text(epoch->seconds).s,
+           100 * epoch->data_seconds / epoch->seconds);
 }
 
 static void print_banner(struct run *run, const struct neap_event *event) {
@@ -134,6 +135,7 @@ static void update_json(struct emit *out, const struct neap_event *event) {
 
 static void epoch_json(struct emit *out, const struct neap_event *event) {
     progress_json(out, event);
+    emit_real(out, "data_seconds", event->data_seconds);
     emit_integer(out, "arena_bytes", event->arena_measured_bytes);
     emit_integer(out, "rss_bytes", event->rss_bytes);
 }

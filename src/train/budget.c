@@ -140,11 +140,32 @@ static neap_error *find_bound(struct neap_plan *s) {
     return NULL;
 }
 
+/* The smallest arena within the overhead, which becomes the budget if it is within the limits. */
+static neap_error *solve_within_overhead(struct neap_plan *s) {
+    const struct neap_options *o = &s->options;
+    int64_t micro = session_micro_size(o), n = (o->batch + micro - 1) / micro;
+    double most = (1 + o->max_overhead) * s->store_all.measure.seconds,
+           once = report_once_seconds(s->step, 1), all = report_once_seconds(s->step, n);
+    if (all > most * (1 + 1e-9))
+        return error_make(NEAP_ERROR_BUDGET,
+                          "slices of %lld cost %.3g %% of store-all's time, without recompute",
+                          (long long)micro, 100 * (all / s->store_all.measure.seconds - 1));
+    const struct plan_request request = request_for(s, s->arena_budget_bytes);
+    TRY(plan_least(&s->step->problem, &request, once + (most - all) / (double)n, &s->plan));
+    if (!s->plan.fits)
+        return NULL;
+    s->arena_budget_bytes = s->report.budget_bytes = s->plan.arena_bytes;
+    s->report.budget_is_arena = true;
+    return NULL;
+}
+
 neap_error *session_plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
     TRY(solve_store_all(s->whole, &s->store_all));
     s->arena_budget_bytes = session_arena_budget(s);
-    if (!least)
+    if (s->options.max_overhead >= 0)
+        TRY(solve_within_overhead(s));
+    else if (!least)
         TRY(session_solve(s, s->step, &s->options, s->arena_budget_bytes, 0, &s->plan));
     TRY(find_smallest(s));
     return find_bound(s);

@@ -38,13 +38,32 @@ static void size_arena(struct engine *e) {
     total->arena_bytes = bytes;
 }
 
-static neap_error *allocate(struct engine *e) {
+static neap_error *make_store(struct engine *e, const struct engine_request *r) {
     struct neap_plan *s = e->session;
+    e->store = r->store;
+    e->borrowed_store = r->store;
+    if (r->store)
+        return NULL;
     TRY(store_create(s->device, s->step->g, ALIGNMENT_BYTES, &e->store));
     store_init(e->store, s->options.seed);
+    return NULL;
+}
+
+static neap_error *make_arena(struct engine *e, const struct engine_request *r) {
+    struct neap_plan *s = e->session;
+    e->borrowed_arena = r->arena;
+    if (!r->arena)
+        return arena_create(s->device, s->report.plan.arena_bytes, &e->arena);
+    e->arena = *r->arena;
+    return NULL;
+}
+
+static neap_error *allocate(struct engine *e, const struct engine_request *r) {
+    struct neap_plan *s = e->session;
+    TRY(make_store(e, r));
     if (!s->evaluation && s->options.on_nan == NEAP_NAN_SKIP)
         TRY(guard_create(e->store, &e->guard));
-    TRY(arena_create(s->device, s->report.plan.arena_bytes, &e->arena));
+    TRY(make_arena(e, r));
     for (int i = 0; i < e->n_programs; i++) {
         const struct compiled *own = e->programs[i].own.compiled;
         TRY(session_link(own ? own : s->step, engine_plan(e, i), &e->arena, e->store,
@@ -102,7 +121,7 @@ neap_error *engine_create(const struct engine_request *r, struct engine **out) {
     TRY_GOTO(add_programs(e, r->eval_samples, false));
     size_arena(e);
     if (!r->dry)
-        TRY_GOTO(allocate(e));
+        TRY_GOTO(allocate(e, r));
 done:
     if (error)
         engine_free(e);
@@ -118,9 +137,11 @@ void engine_free(struct engine *e) {
         program_free(e->programs[i].program);
         session_program_free(&e->programs[i].own);
     }
-    arena_free(&e->arena);
+    if (!e->borrowed_arena)
+        arena_free(&e->arena);
     guard_free(&e->guard);
-    store_free(e->store);
+    if (!e->borrowed_store)
+        store_free(e->store);
     free(e);
 }
 

@@ -20,6 +20,7 @@ struct engine {
     struct neap_plan *session;
     struct store *store;
     struct arena arena;
+    bool borrowed_store, borrowed_arena;
     struct engine_program programs[ENGINE_PROGRAMS];
     int n_programs;
     struct run_params params; /* of the window under way */
@@ -33,6 +34,10 @@ struct engine_request {
     int64_t train_samples; /* of an epoch; 0: a multiple of the batch */
     int64_t eval_samples;  /* 0: no evaluation */
     bool dry;              /* compile and plan all programs, allocate nothing */
+    /* Borrowed, to take turns with other engines: a store of the same network compiled alike, and
+     * an arena that is large enough. NULL: the engine's own. */
+    struct store *store;
+    const struct arena *arena;
 };
 /* The session's report then holds the arena that the largest of the programs needs. */
 MUST_USE neap_error *engine_create(const struct engine_request *request, struct engine **out);

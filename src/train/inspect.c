@@ -225,23 +225,14 @@ static neap_error *print_checkpoint(const struct inspected *in, FILE *file) {
 /* ---- data
  * ---------------------------------------------------------------------------------------- */
 
-static const struct source_format *const data_formats[] = {&source_idx, &source_cifar10};
-
-static const struct source_format *data_format(const char *folder) {
-    for (size_t i = 0; i < sizeof data_formats / sizeof *data_formats; i++)
-        if (data_formats[i]->recognise(folder))
-            return data_formats[i];
-    return NULL;
-}
-
 static bool is_data(const struct inspected *in) {
-    return data_format(in->path);
+    return source_format_recognise(in->path);
 }
 
 /* A split that cannot be opened is told with its reason: the other may be fine. */
 static void print_split(const struct inspected *in, enum source_split split, FILE *file) {
     const struct source_request request = {
-        .name = in->path, .format = data_format(in->path)->name, .split = split};
+        .name = in->path, .format = source_format_recognise(in->path)->name, .split = split};
     struct source *source;
     fputs(split == SPLIT_TRAIN ? "  training: " : "  validation: ", file);
     neap_error *error = source_open(&request, &source);
@@ -250,14 +241,18 @@ static void print_split(const struct inspected *in, enum source_split split, FIL
         neap_error_free(error);
         return;
     }
-    fprintf(file, "%s images of %lldx%lldx%lld, %lld classes\n", digits_of(source->n_samples).text,
-            (long long)source->shape.channels, (long long)source->shape.height,
-            (long long)source->shape.width, (long long)source->n_classes);
+    fprintf(file, "%s images", digits_of(source->n_samples).text);
+    if (!source->format->describe)
+        fprintf(file, " of %lldx%lldx%lld", (long long)source->shape.channels,
+                (long long)source->shape.height, (long long)source->shape.width);
+    fprintf(file, ", %lld classes\n", (long long)source->n_classes);
+    if (source->format->describe)
+        source->format->describe(source, file);
     source_close(source);
 }
 
 static neap_error *print_data(const struct inspected *in, FILE *file) {
-    fprintf(file, "%s: data, format %s\n", in->path, data_format(in->path)->name);
+    fprintf(file, "%s: data, format %s\n", in->path, source_format_recognise(in->path)->name);
     print_split(in, SPLIT_TRAIN, file);
     print_split(in, SPLIT_VAL, file);
     return NULL;

@@ -17,9 +17,12 @@ struct neap_plan {
     struct neap_options options;
     struct device *device;
     bool owns_device;
+    struct measured *measured; /* costs; NULL: modelled */
+    bool owns_measured;
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
+    enum dtype precision;   /* of activations */
     struct compiled *whole; /* the whole batch in one piece */
     struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
@@ -48,6 +51,7 @@ struct session_request {
                                     NULL: the queue of a loader counts */
     bool without_host;           /* neither counts */
     struct device *device;       /* to run on, borrowed; NULL: opened as the options say */
+    struct measured *measured;   /* borrowed too, for measured costs; NULL: opened */
     bool evaluation;             /* forward alone, without gradients or optimizer */
     bool allow_unfit;            /* a plan that does not fit is not an error */
     bool advise;                 /* say in the report where slices would win */

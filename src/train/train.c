@@ -33,6 +33,7 @@ static void tell(struct run *r, enum neap_event_kind kind, const char *text) {
     saver_log(&r->saver, &r->event);
     if (r->observer && r->observer->on_event)
         r->observer->on_event(r->observer->user, &r->event);
+    r->event.text = NULL; /* it may not outlive this call */
 }
 
 /* ---- before the first step ------------------------------------------------------------------ */
@@ -52,6 +53,18 @@ static neap_error *count_updates(struct run *r) {
     r->event.updates = r->updates;
     r->event.updates_per_epoch = r->updates_per_epoch;
     return lr_schedule_of(o, r->updates_per_epoch, r->updates, &r->schedule);
+}
+
+/* Files that are not trained or evaluated on, by name, and how many. */
+static void tell_left_out(struct run *r, const struct source *source) {
+    char count[160];
+    for (int64_t i = 0; i < source->n_left_out; i++)
+        tell(r, NEAP_EVENT_NOTE, neap_error_message(source->left_out[i]));
+    snprintf(count, sizeof count, "left out %lld of %lld files of '%.100s'",
+             (long long)source->n_left_out, (long long)(source->n_samples + source->n_left_out),
+             source->name);
+    if (source->n_left_out)
+        tell(r, NEAP_EVENT_NOTE, count);
 }
 
 /* What was decided for the user, and what the user might decide otherwise. */
@@ -93,8 +106,12 @@ static neap_error *prepare(struct run *r) {
     if (o->epochs < 1)
         return error_make(NEAP_ERROR_USAGE, "%lld epochs: there must be at least one",
                           (long long)o->epochs);
+    TRY(optimizer_check_updates(o));
     TRY(run_data_open(o, true, wants_eval(o), &r->data));
     const struct source *source = r->data.train;
+    tell_left_out(r, source);
+    if (r->data.eval)
+        tell_left_out(r, r->data.eval);
     TRY(resume_explain(&r->resume,
                        session_create(&(struct session_request){.options = o,
                                                                 .channels = source->shape.channels,
@@ -188,6 +205,7 @@ static void show_means(struct run *r) {
     r->event.skipped = at->skipped;
     r->event.seconds = process_seconds() - r->start_seconds;
     r->event.images_per_second = (double)at->samples / (process_seconds() - r->epoch_seconds);
+    r->event.data_seconds += loader_take_seconds(r->data.train_loader);
 }
 
 /* The loss after a window, or the gradients where they are looked at, are not finite. */
@@ -292,6 +310,7 @@ static neap_error *train_epoch(struct run *r) {
     struct training_position *at = &r->state.position;
     const int64_t n_samples = r->data.train->n_samples;
     r->event.epoch = at->epoch + 1;
+    r->event.data_seconds = 0;
     TRY(loader_seek(r->data.train_loader, at->epoch, at->samples));
     while (at->samples < n_samples && r->event.update < r->updates) {
         int64_t count = window_count(r, at->samples);

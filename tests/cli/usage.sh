@@ -46,7 +46,7 @@ expect_error 2 "(did you mean '--no-shuffle'?)"
 neap plan mlp -z
 expect_error 2 "unknown option '-z'"
 neap plan mlp --opt adm
-expect_error 2 "'adm' is not one of sgd, adam, adamw (did you mean 'adam'?)"
+expect_error 2 "'adm' is not one of sgd, adam, adamw, none (did you mean 'adam'?)"
 neap plan mlp --dump-after no-such-stage
 expect_error 2 "no stage 'no-such-stage'"
 neap plan mpl

@@ -153,7 +153,7 @@ static void TooSmallImagesAreToldTheLeastSize(void **state) {
         assert_no_error(neap_graph_model(cases[i].model, &options, &g));
         graph_free(g);
         options.image_size--;
-        snprintf(text, sizeof text, "are too small for %s: at least %dx%d", cases[i].model,
+        snprintf(text, sizeof text, "do not suit %s: %dx%d would", cases[i].model,
                  (int)cases[i].least, (int)cases[i].least);
         assert_error(neap_graph_model(cases[i].model, &options, &g), NEAP_ERROR_USAGE, text);
     }
