@@ -36,7 +36,7 @@ static neap_error *list(DIR *directory, const char *path, struct pool *pool, con
     }
 }
 
-neap_error *folder_list(const char *path, struct pool *pool, struct folder_names *out) {
+neap_error *folder_read(const char *path, struct pool *pool, struct folder_names *out) {
     const char **names = NULL;
     *out = (struct folder_names){0};
     DIR *directory = opendir(path);

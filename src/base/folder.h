@@ -9,7 +9,7 @@ struct folder_names {
     const char **at;
     size_t n;
 };
-MUST_USE neap_error *folder_list(const char *path, struct pool *pool, struct folder_names *out);
+MUST_USE neap_error *folder_read(const char *path, struct pool *pool, struct folder_names *out);
 
 /* A file, a link or a folder with all that is in it; what is not there is fine. */
 MUST_USE neap_error *folder_remove(const char *path);

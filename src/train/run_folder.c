@@ -54,7 +54,7 @@ neap_error *run_folder_list(const char *path, struct pool *pool, struct run_chec
     *out = (struct run_checkpoints){0};
     if (!file_exists(path))
         return NULL;
-    TRY(folder_list(path, pool, &names));
+    TRY(folder_read(path, pool, &names));
     TRY(pool_alloc(pool, names.n, sizeof *out->at, &out->at));
     for (size_t i = 0; i < names.n; i++) {
         struct run_checkpoint *checkpoint = &out->at[out->n];
@@ -73,7 +73,7 @@ neap_error *run_folder_list(const char *path, struct pool *pool, struct run_chec
 
 static neap_error *sweep(const char *path, struct pool *pool) {
     struct folder_names names;
-    TRY(folder_list(path, pool, &names));
+    TRY(folder_read(path, pool, &names));
     for (size_t i = 0; i < names.n; i++) {
         const char *temporary = strstr(names.at[i], ".tmp"), *whole;
         if (!temporary || !is_ours(names.at[i]))
@@ -114,7 +114,7 @@ static neap_error *earlier_path(const char *path, char **out) {
 
 static neap_error *move_all(const char *path, const char *into, struct pool *pool) {
     struct folder_names names;
-    TRY(folder_list(path, pool, &names));
+    TRY(folder_read(path, pool, &names));
     for (size_t i = 0; i < names.n; i++) {
         const char *from, *to;
         if (!is_ours(names.at[i]))

@@ -9,7 +9,7 @@ static void names_come_in_order(void **state) {
     struct pool pool = {0};
     struct folder_names names;
     put_folder("list");
-    assert_no_error(folder_list("list", &pool, &names));
+    assert_no_error(folder_read("list", &pool, &names));
     assert_int_equal(names.n, 0);
     const char *const put[] = {"b", ".hidden", "a", "c"};
     for (int i = 0; i < 4; i++) {
@@ -17,12 +17,12 @@ static void names_come_in_order(void **state) {
         snprintf(path, sizeof path, "list/%s", put[i]);
         put_text(path, "");
     }
-    assert_no_error(folder_list("list", &pool, &names));
+    assert_no_error(folder_read("list", &pool, &names));
     assert_int_equal(names.n, 4);
     const char *const want[] = {".hidden", "a", "b", "c"};
     for (int i = 0; i < 4; i++)
         assert_string_equal(names.at[i], want[i]);
-    assert_error(folder_list("none", &pool, &names), NEAP_ERROR_RUNTIME, "'none'");
+    assert_error(folder_read("none", &pool, &names), NEAP_ERROR_RUNTIME, "'none'");
     pool_free(&pool);
 }
 
