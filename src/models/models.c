@@ -5,10 +5,11 @@
 
 static const struct {
     struct neap_model_info info;
+    int64_t least_size; /* of images: less would leave a layer without an output */
     void (*build)(neap_graph *g, const struct model_spec *spec);
 } models[] = {
-#define MODEL(name, channels, image_size, num_classes, summary)                                    \
-    {{#name, summary, channels, image_size, num_classes}, model_##name},
+#define MODEL(name, channels, image_size, least_size, num_classes, summary)                        \
+    {{#name, summary, channels, image_size, num_classes}, least_size, model_##name},
 #include "models/models.def"
 #undef MODEL
 };
@@ -35,6 +36,15 @@ static neap_error *build(size_t index, const struct model_spec *spec, neap_graph
     return error;
 }
 
+static neap_error *check_size(size_t index, int64_t size) {
+    long long least = models[index].least_size;
+    if (size >= least)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE,
+                      "images of %lldx%lld are too small for %s: at least %lldx%lld",
+                      (long long)size, (long long)size, models[index].info.name, least, least);
+}
+
 neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,
                              neap_graph **out) {
     static const struct neap_model_options defaults = {0};
@@ -50,6 +60,7 @@ neap_error *neap_graph_model(const char *name, const struct neap_model_options *
             .num_classes = o->num_classes ? o->num_classes : info->num_classes,
             .dropout = o->dropout_set ? o->dropout : -1,
         };
+        TRY(check_size(i, spec.image_size));
         return build(i, &spec, out);
     }
     return error_make(NEAP_ERROR_MODEL, "there is no model '%s': see 'neap models'", name);

@@ -34,7 +34,7 @@ const struct kernel kernel_adaptive_avg_pool2d_cpu = {
 const struct kernel kernel_adaptive_avg_pool2d_backward_cpu = {
     .name = "adaptive_avg_pool2d_backward:cpu",
     .op = &op_adaptive_avg_pool2d_backward,
-    .negotiate = window_mean_negotiate,
+    .negotiate = window_mean_backward_negotiate,
     .create = create,
     .run = window_mean_backward_run,
 };

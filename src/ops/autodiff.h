@@ -15,6 +15,7 @@ neap_graph *autodiff_graph(struct autodiff *ad);
 value_id autodiff_output_gradient(struct autodiff *ad, node_id node, uint32_t i);
 /* Is the gradient of this input wanted? */
 bool autodiff_wants(struct autodiff *ad, node_id node, uint32_t input);
+bool autodiff_wants_value(struct autodiff *ad, value_id value);
 /* Is `value` read by a backward node appended so far (so that reading it again costs nothing)? */
 bool autodiff_is_read_backward(struct autodiff *ad, value_id value);
 
@@ -32,5 +33,8 @@ MUST_USE neap_error *autodiff_append(struct autodiff *ad, node_id forward,
  * the order in which they are given. */
 MUST_USE neap_error *autodiff_give(struct autodiff *ad, node_id node, uint32_t input,
                                    value_id gradient);
+/* The same for a forward value that an earlier node than this one computes. */
+MUST_USE neap_error *autodiff_give_value(struct autodiff *ad, node_id node, value_id target,
+                                         value_id gradient);
 
 #endif

@@ -18,6 +18,17 @@ const char *window_mean_negotiate(const struct kernel_site *site, struct kernel_
     return windows_negotiate(site, want, 0);
 }
 
+/* As the image lies, where that is one of the three: what reads the gradient lies so too, and of
+ * the two the pooled side is the cheaper one to reorder. */
+const char *window_mean_backward_negotiate(const struct kernel_site *site,
+                                           struct kernel_layouts *want) {
+    value_id image = node_output(site->g, site->node, 0)->of;
+    struct channel_view view;
+    if (image != ID_NONE && channel_view_of(graph_value(site->g, image), &view))
+        want->in[0] = graph_value(site->g, image)->layout;
+    return windows_negotiate(site, want, 0);
+}
+
 /* ---- forward --------------------------------------------------------------------------------- */
 
 /* Rows are added up one by one, then together: errors stay small in large windows. */
@@ -143,7 +154,7 @@ const struct kernel kernel_avg_pool2d_cpu = {
 const struct kernel kernel_avg_pool2d_backward_cpu = {
     .name = "avg_pool2d_backward:cpu",
     .op = &op_avg_pool2d_backward,
-    .negotiate = window_mean_negotiate,
+    .negotiate = window_mean_backward_negotiate,
     .create = create,
     .run = window_mean_backward_run,
 };

@@ -6,6 +6,8 @@
 #include "backend/cpu/windows.h"
 
 const char *window_mean_negotiate(const struct kernel_site *site, struct kernel_layouts *want);
+const char *window_mean_backward_negotiate(const struct kernel_site *site,
+                                           struct kernel_layouts *want);
 /* x → y, and dy → dx. */
 neap_error *window_mean_run(void *state, const struct launch *launch);
 neap_error *window_mean_backward_run(void *state, const struct launch *launch);

@@ -137,6 +137,10 @@ static struct neap_init default_init(double fan_in) {
     return (struct neap_init){NEAP_INIT_UNIFORM, 1 / sqrt(fan_in)};
 }
 
+static struct neap_init normal(double deviation) {
+    return (struct neap_init){NEAP_INIT_NORMAL, deviation};
+}
+
 static struct int_list both(const int64_t sides[2], int64_t missing) {
     int64_t first = sides[0] ? sides[0] : missing;
     return (struct int_list){2, {first, sides[1] ? sides[1] : first}};
@@ -157,17 +161,21 @@ neap_value neap_conv2d(neap_graph *graph, neap_value x, const char *name,
     double fan_in = (double)dims[1] * area, fan_out = (double)conv->out_channels * area;
     struct neap_init init = default_init(fan_in), zero = {NEAP_INIT_CONSTANT, 0};
     if (conv->init_fan_out || conv->init_fan_in)
-        init =
-            (struct neap_init){NEAP_INIT_NORMAL, sqrt(2 / (conv->init_fan_out ? fan_out : fan_in))};
+        init = normal(sqrt(2 / (conv->init_fan_out ? fan_out : fan_in)));
+    if (conv->init_normal > 0)
+        init = normal(conv->init_normal);
     neap_value in[3] = {x};
     in[1] = add_layer_value(graph, VALUE_PARAMETER, name, "weight", 4, dims, init);
     if (conv->bias)
         in[2] = add_layer_value(graph, VALUE_PARAMETER, name, "bias", 1, dims,
                                 conv->init_fan_out ? zero : default_init(fan_in));
+    struct int_list padding = {2, {conv->padding[0], conv->padding[1]}};
     struct conv2d_attrs attrs = {.stride = both(conv->stride, 1),
-                                 .padding = both(conv->padding, 0),
+                                 .padding = conv->kernel[1] ? padding : both(conv->padding, 0),
                                  .dilation = both(conv->dilation, 1),
                                  .groups = groups};
+    if (conv->kernel[1]) /* 7×1 with padding 3×0 */
+        attrs.padding.at[1] = conv->padding[1];
     return one_output(graph, &op_conv2d, name, in, 2u + conv->bias, &attrs);
 }
 
@@ -181,12 +189,12 @@ neap_value neap_linear(neap_graph *graph, neap_value x, const char *name,
                     error_make(NEAP_ERROR_MODEL, "linear '%s' wants an input of rank 2", name));
     const int64_t dims[] = {linear->out_features, shape.dim[1]};
     struct neap_init init = default_init((double)dims[1]), bias = init;
-    if (linear->init_normal > 0) {
-        init = (struct neap_init){NEAP_INIT_NORMAL, linear->init_normal};
+    if (linear->zero_bias)
         bias = (struct neap_init){NEAP_INIT_CONSTANT, 0};
-    }
     if (linear->init_fan_in)
-        init = (struct neap_init){NEAP_INIT_NORMAL, sqrt(2 / (double)dims[1])};
+        init = normal(sqrt(2 / (double)dims[1]));
+    if (linear->init_normal > 0)
+        init = normal(linear->init_normal);
     neap_value in[3] = {x};
     in[1] = add_layer_value(graph, VALUE_PARAMETER, name, "weight", 2, dims, init);
     if (!linear->no_bias)

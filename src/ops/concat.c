@@ -1,6 +1,8 @@
 /* concat: the inputs behind each other along one axis. Its gradients are slices. */
 #include "ops/concat.h"
 
+#include <string.h>
+
 #include "ops/autodiff.h"
 #include "ops/index.h"
 #include "ops/slice.h"
@@ -33,27 +35,56 @@ static neap_error *infer(neap_graph *g, node_id id) {
     return NULL;
 }
 
+/* The longest earlier concat of this one's first inputs, two or more; ID_NONE. */
+static node_id prefix_of(const neap_graph *g, node_id id) {
+    const struct node *node = graph_node(g, id);
+    const struct concat_attrs *a = node->attrs;
+    node_id longest = ID_NONE;
+    for (node_id n = 0; n < id; n++) {
+        const struct node *other = graph_node(g, n);
+        uint32_t least = longest == ID_NONE ? 2 : graph_node(g, longest)->n_inputs + 1;
+        if (other->op == &op_concat &&
+            ((const struct concat_attrs *)other->attrs)->axis == a->axis &&
+            other->n_inputs >= least && other->n_inputs < node->n_inputs &&
+            !memcmp(other->inputs, node->inputs, other->n_inputs * sizeof *node->inputs))
+            longest = n;
+    }
+    return longest;
+}
+
+/* The slice of dy that begins at *begin and is as long as `target`, which it is given to. */
+static neap_error *give_slice(struct autodiff *ad, node_id id, value_id target, int64_t *begin) {
+    neap_graph *g = autodiff_graph(ad);
+    int axis = (int)((const struct concat_attrs *)graph_node(g, id)->attrs)->axis;
+    value_id dy = autodiff_output_gradient(ad, id, 0);
+    struct slice_attrs part = {.begin = {.n = axis + 1}, .end = {.n = axis + 1}};
+    node_id backward;
+    part.begin.at[axis] = *begin;
+    *begin += graph_value(g, target)->shape.dim[axis];
+    part.end.at[axis] = *begin;
+    if (!autodiff_wants_value(ad, target))
+        return NULL;
+    TRY(autodiff_append(
+        ad, id,
+        &(struct backward_spec){
+            .op = &op_slice, .attrs = &part, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
+        &backward));
+    return autodiff_give_value(ad, id, target, graph_node(g, backward)->outputs[0]);
+}
+
+/* Where an earlier concat is of the same first values, as in DenseNet, what they get goes through
+ * its output: n layers take n slices and sums, not n² / 2. */
 static neap_error *gradient(struct autodiff *ad, node_id id) {
     neap_graph *g = autodiff_graph(ad);
-    int64_t axis = ((const struct concat_attrs *)graph_node(g, id)->attrs)->axis, begin = 0;
-    value_id dy = autodiff_output_gradient(ad, id, 0);
-    uint32_t n_inputs = graph_node(g, id)->n_inputs;
-    for (uint32_t i = 0; i < n_inputs; i++) {
-        int64_t end = begin + node_input(g, graph_node(g, id), i)->shape.dim[axis];
-        struct slice_attrs part = {.begin = {.n = (int)axis + 1}, .end = {.n = (int)axis + 1}};
-        node_id backward;
-        part.begin.at[axis] = begin;
-        part.end.at[axis] = end;
-        begin = end;
-        if (!autodiff_wants(ad, id, i))
-            continue;
-        TRY(autodiff_append(
-            ad, id,
-            &(struct backward_spec){
-                .op = &op_slice, .attrs = &part, .inputs = &dy, .n_inputs = 1, .n_outputs = 1},
-            &backward));
-        TRY(autodiff_give(ad, id, i, graph_node(g, backward)->outputs[0]));
+    node_id prefix = prefix_of(g, id);
+    uint32_t n_inputs = graph_node(g, id)->n_inputs, first = 0;
+    int64_t begin = 0;
+    if (prefix != ID_NONE) {
+        TRY(give_slice(ad, id, graph_node(g, prefix)->outputs[0], &begin));
+        first = graph_node(g, prefix)->n_inputs;
     }
+    for (uint32_t i = first; i < n_inputs; i++)
+        TRY(give_slice(ad, id, graph_node(g, id)->inputs[i], &begin));
     return NULL;
 }
 

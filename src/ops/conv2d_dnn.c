@@ -2,20 +2,22 @@
  *
  * Each is described with the tensors as they lie; where that would be a slow fallback, with layouts
  * for the library to choose, and the layout pass puts reorders in. Weights are always the library's
- * choice: forward and backward data want different ones, so the latter reads a weight_copy. */
+ * choice: forward and backward data want different ones, so the latter reads a weight_copy. In bf16
+ * weight gradients are fp32 nonetheless; where the library has only a slow way, it refuses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cpu/dnn.h"
 #include "backend/cpu/view.h"
 #include "ops/conv2d.h"
+#include "ops/grouped_weight_dnn.h"
 
 enum { X, W, Y, B, N_TENSORS };
 
 /* The operation, and what is known of its tensors' layouts (NULL: the library chooses). */
 struct problem {
     struct conv2d_geometry geometry;
-    enum dtype dtype;
+    enum dtype dtype[N_TENSORS];
     bool bias, relu;
     const struct layout *layout[N_TENSORS];
 };
@@ -30,27 +32,14 @@ static struct shape shape_of_tensor(const struct conv2d_geometry *c, int tensor)
     return shape_of(tensor == B ? 1 : 4, dims[tensor]);
 }
 
-/* Grouped weights (O,I/g,h,w) are (g,O/g,I/g,h,w) to the library: the same elements in plain order;
- * in any other layout they are kept apart from the graph's rank-4 shape. */
-static dnnl_memory_desc_t weight_desc(const struct problem *p) {
-    const struct conv2d_geometry *c = &p->geometry;
-    struct shape shape = shape_of_tensor(c, W);
-    if (c->groups == 1)
-        return p->layout[W] ? dnn_desc(shape, p->dtype, *p->layout[W])
-                            : dnn_desc_any(shape, p->dtype);
-    const int64_t grouped[] = {c->groups, c->out_channels / c->groups, c->in_channels / c->groups,
-                               c->kernel[0], c->kernel[1]};
-    return dnn_desc(shape_of(5, grouped), p->dtype, (struct layout){0});
-}
-
 static dnnl_memory_desc_t desc(const struct problem *p, int tensor) {
-    if (tensor == W)
-        return weight_desc(p);
+    if (tensor == W && p->geometry.groups > 1)
+        return grouped_weight_desc(&p->geometry, p->dtype[W], p->layout[W]);
     struct shape shape = shape_of_tensor(&p->geometry, tensor);
     if (tensor == B)
-        return dnn_desc(shape, p->dtype, (struct layout){0});
-    return p->layout[tensor] ? dnn_desc(shape, p->dtype, *p->layout[tensor])
-                             : dnn_desc_any(shape, p->dtype);
+        return dnn_desc(shape, p->dtype[B], (struct layout){0});
+    return p->layout[tensor] ? dnn_desc(shape, p->dtype[tensor], *p->layout[tensor])
+                             : dnn_desc_any(shape, p->dtype[tensor]);
 }
 
 static neap_error *describe_forward(struct device *device, const struct problem *p,
@@ -85,6 +74,7 @@ static neap_error *describe_backward(struct device *device, const struct problem
     dnnl_primitive_desc_t hint;
     hint_problem.relu = hint_problem.bias = false;
     hint_problem.layout[W] = NULL;
+    hint_problem.dtype[W] = p->dtype[Y];
     *out = NULL;
     TRY(describe_forward(device, &hint_problem, &hint));
     if (!hint)
@@ -160,9 +150,11 @@ static value_id tensor_value(const struct node *node, const struct role *role, i
 
 static struct problem problem_of(const struct kernel_site *site, const struct role *role) {
     const struct conv2d_attrs *a = site->node->attrs;
-    struct problem p = {.relu = a->relu,
-                        .bias = tensor_value(site->node, role, B) != ID_NONE,
-                        .dtype = node_input(site->g, site->node, 0)->dtype};
+    struct problem p = {.relu = a->relu, .bias = tensor_value(site->node, role, B) != ID_NONE};
+    for (int t = 0; t < N_TENSORS; t++) {
+        value_id value = tensor_value(site->node, role, t);
+        p.dtype[t] = value == ID_NONE ? DTYPE_F32 : graph_value(site->g, value)->dtype;
+    }
     conv2d_geometry_of(site->g, site->node, &p.geometry);
     return p;
 }
@@ -192,10 +184,11 @@ static bool take_layouts(const struct kernel_site *site, const struct role *role
     for (int t = X; t <= Y; t++) {
         const dnnl_memory_desc_t *desc_t = dnn_query(described, role->query[t]);
         struct layout layout = {0};
-        bool grouped_weight = t == W && p->geometry.groups > 1;
+        bool grouped = t == W && p->geometry.groups > 1;
         if (t != W && !is_walkable(desc_t))
             return false;
-        if (!grouped_weight && !dnn_layout_of(desc_t, &layout))
+        if (!(grouped ? grouped_weight_layout_of(&p->geometry, desc_t, &layout)
+                      : dnn_layout_of(desc_t, &layout)))
             return false;
         if (role->in[t] >= 0)
             want->in[role->in[t]] = layout;
@@ -211,27 +204,35 @@ static bool take_layouts(const struct kernel_site *site, const struct role *role
     return true;
 }
 
-/* Which tensors are held to their layouts, tried in this order; a slow one is a last resort. */
-static const struct attempt {
+/* Which tensors are held to their layouts, tried in this order. */
+struct attempt {
     bool hold[N_TENSORS];
-    bool slow_too;
-} attempts[] = {
+    bool slow; /* the library's fallbacks too, and grouped weights in plain layout: a last resort */
+};
+static const struct attempt quick[] = {
     {{[X] = true, [W] = true, [Y] = true}, false},
     {{[X] = true, [Y] = true}, false},
     {{[X] = true}, false},
     {{[Y] = true}, false},
     {{0}, false},
+};
+static const struct attempt slow[] = {
     {{[X] = true, [Y] = true}, true},
     {{0}, true},
 };
+enum { N_QUICK = sizeof quick / sizeof *quick, N_SLOW = sizeof slow / sizeof *slow };
 
 /* The layouts to hold tensors to: inputs as they lie, outputs as they meet; a plain image is not
- * worth holding on to, since the library reads blocked ones faster. */
+ * worth holding on to, since the library reads blocked ones faster; in bf16 not even one of few
+ * channels, since all that follows takes its layout. */
 static void held_layouts(const struct kernel_site *site, const struct role *role,
                          const struct attempt *attempt, struct problem *p) {
     for (int t = X; t <= Y; t++) {
         value_id value = tensor_value(site->node, role, t);
+        static const struct layout plain;
         p->layout[t] = NULL;
+        if (t == W && attempt->slow && p->geometry.groups > 1)
+            p->layout[t] = &plain;
         if (!attempt->hold[t])
             continue;
         if (role->out[t] >= 0) {
@@ -241,18 +242,23 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
                 p->layout[W] = &graph_value(site->g, value)->layout;
         } else {
             const struct layout *now = &graph_value(site->g, value)->layout;
-            if (!layout_is_plain(*now) || p->geometry.in_channels < 8)
+            bool image = p->geometry.in_channels < 8 && p->dtype[t] == DTYPE_F32;
+            if (!layout_is_plain(*now) || image)
                 p->layout[t] = now;
         }
     }
 }
 
-static const char *negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
+static const char *negotiate(const struct kernel_site *site, struct kernel_layouts *want,
+                             const struct attempt *attempts, size_t n_attempts) {
     const struct role *role = role_of(site->node);
     struct problem p = problem_of(site, role);
-    if (p.dtype != DTYPE_F32)
-        return "it computes in fp32";
-    for (size_t a = 0; a < sizeof attempts / sizeof *attempts; a++) {
+    bool half = p.dtype[X] == DTYPE_BF16;
+    if (p.dtype[X] != p.dtype[Y] || (p.dtype[X] != DTYPE_F32 && !half))
+        return "it computes in fp32 and bf16";
+    if (half && attempts == slow)
+        return "fp32 is faster than the library's fallbacks in bf16";
+    for (size_t a = 0; a < n_attempts; a++) {
         dnnl_primitive_desc_t described;
         held_layouts(site, role, &attempts[a], &p);
         neap_error *error = role->describe(site->device, &p, &described);
@@ -260,13 +266,21 @@ static const char *negotiate(const struct kernel_site *site, struct kernel_layou
             neap_error_free(error);
             return "the library failed";
         }
-        bool good = described && (attempts[a].slow_too || !dnn_is_slow(described)) &&
+        bool good = described && (attempts[a].slow || !dnn_is_slow(described)) &&
                     take_layouts(site, role, &p, described, want);
         dnn_describe_free(described);
         if (good)
             return NULL;
     }
-    return "the library has no such convolution";
+    return attempts == quick ? "the library is slow at it" : "the library has no such convolution";
+}
+
+static const char *negotiate_quick(const struct kernel_site *site, struct kernel_layouts *want) {
+    return negotiate(site, want, quick, N_QUICK);
+}
+
+static const char *negotiate_slow(const struct kernel_site *site, struct kernel_layouts *want) {
+    return negotiate(site, want, slow, N_SLOW);
 }
 
 static neap_error *create(const struct kernel_site *site, void **state, size_t *scratch_bytes) {
@@ -294,17 +308,20 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
     return NULL;
 }
 
-#define CONV2D_KERNEL(stem)                                                                        \
-    const struct kernel kernel_##stem##_dnn = {                                                    \
-        .name = #stem ":dnn",                                                                      \
+#define CONV2D_KERNEL(stem, how, suffix)                                                           \
+    const struct kernel kernel_##stem##how##_dnn = {                                               \
+        .name = #stem suffix,                                                                      \
         .op = &op_##stem,                                                                          \
-        .negotiate = negotiate,                                                                    \
+        .negotiate = negotiate##how,                                                               \
         .create = create,                                                                          \
         .run = dnn_call_run,                                                                       \
         .destroy = dnn_call_destroy,                                                               \
         .implementation = dnn_call_implementation,                                                 \
     }
 
-CONV2D_KERNEL(conv2d);
-CONV2D_KERNEL(conv2d_backward_data);
-CONV2D_KERNEL(conv2d_backward_weight);
+CONV2D_KERNEL(conv2d, _quick, ":dnn");
+CONV2D_KERNEL(conv2d, _slow, ":dnn-slow");
+CONV2D_KERNEL(conv2d_backward_data, _quick, ":dnn");
+CONV2D_KERNEL(conv2d_backward_data, _slow, ":dnn-slow");
+CONV2D_KERNEL(conv2d_backward_weight, _quick, ":dnn");
+CONV2D_KERNEL(conv2d_backward_weight, _slow, ":dnn-slow");

@@ -44,6 +44,10 @@ bool autodiff_wants(struct autodiff *ad, node_id node, uint32_t input) {
     return node_has_input(n, input) && ad->needed[n->inputs[input]];
 }
 
+bool autodiff_wants_value(struct autodiff *ad, value_id value) {
+    return ad->needed[value];
+}
+
 bool autodiff_is_read_backward(struct autodiff *ad, value_id value) {
     value_id root = graph_root(ad->g, value);
     return root < ad->read_capacity && ad->read[root];
@@ -80,8 +84,8 @@ neap_error *autodiff_append(struct autodiff *ad, node_id forward, const struct b
                           out);
 }
 
-neap_error *autodiff_give(struct autodiff *ad, node_id node, uint32_t input, value_id gradient) {
-    value_id target = graph_node(ad->g, node)->inputs[input];
+neap_error *autodiff_give_value(struct autodiff *ad, node_id node, value_id target,
+                                value_id gradient) {
     value_id *so_far = &ad->gradients[target];
     if (*so_far == ID_NONE) {
         *so_far = gradient;
@@ -97,6 +101,10 @@ neap_error *autodiff_give(struct autodiff *ad, node_id node, uint32_t input, val
     if (graph_value(ad->g, *so_far)->of == ID_NONE)
         graph_value(ad->g, *so_far)->of = target;
     return NULL;
+}
+
+neap_error *autodiff_give(struct autodiff *ad, node_id node, uint32_t input, value_id gradient) {
+    return autodiff_give_value(ad, node, graph_node(ad->g, node)->inputs[input], gradient);
 }
 
 /* Parameters, wanted inputs, and everything computed from them. */

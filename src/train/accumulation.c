@@ -61,7 +61,7 @@ static neap_error *read_entries(const char *text, struct accumulation *a) {
 }
 
 neap_error *accumulation_parse(const char *text, struct accumulation *out) {
-    const char *at = text ? text : "1";
+    const char *at = text;
     *out = (struct accumulation){0};
     if (read_whole(&at, &out->entries[0].steps) && !*at) {
         out->n = 1;

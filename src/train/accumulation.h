@@ -18,7 +18,7 @@ struct accumulation {
     int64_t most_steps; /* of all entries */
 };
 
-/* "4", "0:8,4:4" (by epoch) or "s0:8,s500:4" (by update); NULL is "1". NEAP_ERROR_USAGE. */
+/* "4", "0:8,4:4" (by epoch) or "s0:8,s500:4" (by update). NEAP_ERROR_USAGE. */
 MUST_USE neap_error *accumulation_parse(const char *text, struct accumulation *out);
 /* Batches of the window that ends with this update (both counted from 0). */
 int64_t accumulation_steps(const struct accumulation *accumulation, int64_t epoch, int64_t update);

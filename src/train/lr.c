@@ -151,6 +151,16 @@ static const struct lr_shape *find_shape(const char *name) {
     return NULL;
 }
 
+void lr_complete(struct neap_options *o) {
+    const struct lr_shape *shape = find_shape(o->schedule);
+    if (!shape)
+        return;
+    if (shape->traits & TAKES_MIN_LR && !(o->min_lr >= 0))
+        o->min_lr = shape->traits & RISES_ITSELF ? o->lr / last_divisor : 0;
+    if (shape->traits & TAKES_DECAY_RATE && !(o->decay_rate >= 0))
+        o->decay_rate = default_decay_rate;
+}
+
 neap_error *lr_schedule_of(const struct neap_options *o, const struct calendar *calendar,
                            int64_t updates, struct lr_schedule *out) {
     const struct lr_shape *shape = find_shape(o->schedule);
@@ -162,16 +172,14 @@ neap_error *lr_schedule_of(const struct neap_options *o, const struct calendar *
     TRY(check_options(o, shape));
     bool rises = shape->traits & RISES_ITSELF;
     int64_t warmup = calendar_updates_before(calendar, o->warmup_epochs);
-    *out = (struct lr_schedule){
-        .shape = shape,
-        .lr = o->lr,
-        .min_lr = o->min_lr >= 0 ? o->min_lr
-                  : rises        ? o->lr / last_divisor
-                                 : 0,
-        .decay_rate = o->decay_rate >= 0 ? o->decay_rate : default_decay_rate,
-        .rise = o->warmup_epochs > 0 ? (double)warmup : rising_part * (double)updates,
-        .warmup = rises ? 0 : warmup,
-        .updates = updates,
-        .decay_epochs = o->decay_epochs};
+    *out = (struct lr_schedule){.shape = shape,
+                                .lr = o->lr,
+                                .min_lr = o->min_lr,
+                                .decay_rate = o->decay_rate,
+                                .rise = o->warmup_epochs > 0 ? (double)warmup
+                                                             : rising_part * (double)updates,
+                                .warmup = rises ? 0 : warmup,
+                                .updates = updates,
+                                .decay_epochs = o->decay_epochs};
     return read_milestones(o, out);
 }

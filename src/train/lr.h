@@ -16,8 +16,11 @@ struct lr_schedule {
     int n_milestones;
 };
 
-/* NEAP_ERROR_USAGE for an unknown schedule, and for options that it would ignore. `updates` of the
- * calendar's run are made. */
+/* Fills in the schedule's own numbers that are unset. */
+void lr_complete(struct neap_options *options);
+
+/* The options complete. NEAP_ERROR_USAGE for an unknown schedule, and for options that it would
+ * ignore. `updates` of the calendar's run are made. */
 MUST_USE neap_error *lr_schedule_of(const struct neap_options *options,
                                     const struct calendar *calendar, int64_t updates,
                                     struct lr_schedule *out);

@@ -48,8 +48,12 @@ static neap_error *check_model_options(const struct neap_options *o, const neap_
     bool zoo = !o->graph && !ends_in(o->model, ".neap"), drops = false;
     for (node_id n = 0; n < model->n_nodes; n++)
         drops = drops || graph_node(model, n)->op == &op_dropout;
-    if (o->dropout > 0 && !(zoo && drops))
-        return error_make(NEAP_ERROR_USAGE, "--dropout: '%s' has none to set", model->name);
+    if (o->dropout > 0 && !zoo)
+        return error_make(NEAP_ERROR_USAGE, "--dropout is for models by name: '%s' has its own",
+                          model->name);
+    if (o->dropout > 0 && !drops)
+        return error_make(NEAP_ERROR_USAGE, "--dropout %g: '%s' has no dropout layers", o->dropout,
+                          model->name);
     if (!zoo && (o->num_classes || o->img_size))
         return error_make(
             NEAP_ERROR_USAGE,

@@ -108,8 +108,10 @@ static neap_error *describe_update(struct neap_plan *s) {
                            report_bytes(bytes, text));
     return pool_format(&s->pool, &r->update, "behind the backward: %s of gradients are kept, %s",
                        report_bytes(bytes, text),
-                       o->clip_grad > 0 ? "as --clip-grad takes the norm of all of them"
-                                        : "as --fuse-update is off");
+                       o->clip_grad > 0        ? "as --clip-grad takes the norm of all of them"
+                       : session_is_guarded(s) ? "as they are looked at before any is used"
+                       : s->update.op          ? "as --fuse-update is off"
+                                               : "as nothing updates");
 }
 
 neap_error *session_report(struct neap_plan *s) {

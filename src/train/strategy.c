@@ -19,7 +19,7 @@ bool session_from_file(const struct neap_options *o) {
 
 neap_error *session_choose_strategy(struct neap_plan *s) {
     struct neap_options *o = &s->options;
-    bool least = o->memory.kind == NEAP_SIZE_MIN;
+    bool least = o->memory.kind == NEAP_SIZE_MIN, searched = least || o->max_overhead >= 0;
     bool open =
         o->batch == NEAP_BATCH_MAX || o->max_batch || o->micro_batch == NEAP_MICRO_BATCH_AUTO;
     int given = (o->recompute != NULL) + (o->recompute_layers != NULL) + (o->plan != NULL);
@@ -34,7 +34,7 @@ neap_error *session_choose_strategy(struct neap_plan *s) {
                           "the smallest memory is found by '--recompute auto': it cannot be told "
                           "what to recompute");
     if (!given)
-        o->recompute = pieces_marked(s->model) && !least && !s->evaluation ? "segments" : "auto";
+        o->recompute = pieces_marked(s->model) && !searched && !s->evaluation ? "segments" : "auto";
     return NULL;
 }
 
@@ -110,18 +110,11 @@ neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
         TRY(plan_json_read_schedule(o->recompute, &here, &given));
     }
     TRY(find_pieces(s, c, o, &piece));
-    const struct plan_request request = {.strategy = o->recompute_layers ? "layers"
-                                                     : file              ? "file"
-                                                                         : o->recompute,
-                                         .piece = piece,
-                                         .given = file ? &given : NULL,
-                                         .budget_bytes = budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES,
-                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
-                                         .seed = o->plan_seed,
-                                         .moves = moves,
-                                         .stop = deadline_passed,
-                                         .stop_context = &s->deadline};
+    struct plan_request request = session_request_for(s, budget_bytes);
+    request.strategy = o->recompute_layers ? "layers" : file ? "file" : o->recompute;
+    request.piece = piece;
+    request.given = file ? &given : NULL;
+    request.moves = moves;
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(piece);
     plan_schedule_free(&given);

@@ -66,6 +66,11 @@ const char *dnn_version(char buffer[32]) {
     return buffer;
 }
 
+int dnn_channel_block(void) {
+    int sets = (int)dnnl_get_effective_cpu_isa(), wide = (int)dnnl_cpu_isa_avx512_core;
+    return (sets & wide) == wide ? 16 : 8;
+}
+
 dnnl_engine_t dnn_engine(const struct device *device) {
     return ((const struct library *)device->state)->engine;
 }
@@ -115,9 +120,9 @@ dnnl_memory_desc_t dnn_desc_of(const struct value *value) {
     return dnn_desc(value->shape, value->dtype, value->layout);
 }
 
-dnnl_memory_desc_t dnn_desc_matrix(int64_t rows, int64_t columns, int64_t row_stride,
-                                   int64_t column_stride) {
-    dnnl_memory_desc_t desc = dnn_desc_any(shape_of(2, (int64_t[]){rows, columns}), DTYPE_F32);
+dnnl_memory_desc_t dnn_desc_matrix(enum dtype dtype, int64_t rows, int64_t columns,
+                                   int64_t row_stride, int64_t column_stride) {
+    dnnl_memory_desc_t desc = dnn_desc_any(shape_of(2, (int64_t[]){rows, columns}), dtype);
     desc.format_kind = dnnl_blocked;
     desc.format_desc.blocking.strides[0] = row_stride;
     desc.format_desc.blocking.strides[1] = column_stride;
@@ -224,7 +229,7 @@ static const char *implementation_of(const_dnnl_primitive_desc_t described) {
 
 bool dnn_is_slow(dnnl_primitive_desc_t described) {
     const char *text = implementation_of(described);
-    return !strncmp(text, "ref", 3) || !strncmp(text, "gemm", 4);
+    return !strncmp(text, "ref", 3) || strstr(text, "gemm"); /* "x64:gemm:jit" too */
 }
 
 neap_error *dnn_describe_reorder(struct device *device, const dnnl_memory_desc_t *from,

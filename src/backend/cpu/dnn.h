@@ -20,9 +20,9 @@ dnnl_memory_desc_t dnn_desc(struct shape shape, enum dtype dtype, struct layout 
 dnnl_memory_desc_t dnn_desc_any(struct shape shape, enum dtype dtype);
 dnnl_memory_desc_t dnn_desc_of(const struct value *value);
 /* A matrix with strides, for matmul. */
-dnnl_memory_desc_t dnn_desc_matrix(int64_t rows, int64_t columns, int64_t row_stride,
-                                   int64_t column_stride);
-/* False for what no struct layout can say. Groups make weights rank 5: dropped again here. */
+dnnl_memory_desc_t dnn_desc_matrix(enum dtype dtype, int64_t rows, int64_t columns,
+                                   int64_t row_stride, int64_t column_stride);
+/* False for what no struct layout can say. */
 bool dnn_layout_of(const dnnl_memory_desc_t *desc, struct layout *out);
 
 /* A primitive descriptor from an operation descriptor, scratchpad in the caller's hands, with an
@@ -55,6 +55,9 @@ MUST_USE neap_error *dnn_call_create(struct device *device, dnnl_primitive_desc_
 neap_error *dnn_call_run(void *call, const struct launch *launch);
 void dnn_call_destroy(void *call);
 const char *dnn_call_implementation(const void *call);
+
+/* See cpu_channel_block. */
+int dnn_channel_block(void);
 
 dnnl_engine_t dnn_engine(const struct device *device);
 MUST_USE neap_error *dnn_describe_reorder(struct device *device, const dnnl_memory_desc_t *from,

@@ -4,8 +4,10 @@
 
 #include "ops/fill.h"
 #include "ops/ops.h"
+#include "ops/slice.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
+#include "support/interpret.h"
 #include "support/network.h"
 
 static const int64_t images[] = {2, 3, 4, 4};
@@ -165,6 +167,49 @@ static void AValueAddedToItselfGetsBothContributions(void **state) {
     graph_free(g);
 }
 
+enum { LAYERS = 4 };
+
+/* Every concat takes one part more, as in DenseNet; loss = Σ over concats and their elements k of
+ * (1 + k) y[k]: each concat's factors are an input. */
+static void build_dense(neap_value parts[LAYERS], neap_value factors[LAYERS]) {
+    neap_value sum = NEAP_NONE, y;
+    begin();
+    for (int i = 0; i < LAYERS; i++) {
+        const int64_t part[] = {1, i + 1}, whole[] = {1, (i + 1) * (i + 2) / 2};
+        char name[16];
+        snprintf(name, sizeof name, "part%d", i);
+        parts[i] = neap_parameter(g, name, 2, part, ones);
+        y = i ? neap_concat(g, parts, (size_t)i + 1, 1, "concat") : parts[0];
+        snprintf(name, sizeof name, "factors%d", i);
+        factors[i] = neap_input(g, name, NEAP_F32, 2, whole);
+        neap_op(g, "mul", "product", (neap_value[]){y, factors[i]}, 2, "", &y, 1);
+        neap_op(g, "reduce_sum", "sum", &y, 1, "", &y, 1);
+        sum = i ? neap_add(g, sum, y, "loss") : y;
+    }
+    assert_no_error(neap_graph_check(g));
+    assert_no_error(autodiff_run(g, sum, false, gradients));
+}
+
+/* Two slices a concat, one for all that the concat before has; not one for each part. */
+static void ConcatsOfTheSameFirstValuesShareTheirGradients(void **state) {
+    (void)state;
+    neap_value parts[LAYERS], factors[LAYERS];
+    struct interpreter it;
+    build_dense(parts, factors);
+    assert_int_equal(count_op(g, &op_slice), 2 * (LAYERS - 1));
+    assert_no_error(interpreter_create(g, &it));
+    for (int i = 0; i < LAYERS; i++)
+        for (int k = 0; k < (i + 1) * (i + 2) / 2; k++)
+            tensor_set(&it.tensors[factors[i]], k, 1 + k);
+    interpreter_run(&it, 0, g->n_nodes);
+    for (int i = 0, k = 0; i < LAYERS; i++)
+        for (int j = 0; j <= i; j++, k++) /* place k of every concat that has it */
+            assert_true(tensor_get(&it.tensors[gradients[parts[i]]], j) ==
+                        (LAYERS - i) * (1.0 + k));
+    interpreter_destroy(&it);
+    graph_free(g);
+}
+
 static void ReluReadsAMaskWhereNothingElseReadsItsOutput(void **state) {
     (void)state;
     neap_value x = begin();
@@ -219,6 +264,7 @@ int main(void) {
         cmocka_unit_test(TheInputsGradientIsMadeOnlyWhenAsked),
         cmocka_unit_test(LabelsNeverGetAGradient),
         cmocka_unit_test(ContributionsAreAddedInOrder),
+        cmocka_unit_test(ConcatsOfTheSameFirstValuesShareTheirGradients),
         cmocka_unit_test(AValueAddedToItselfGetsBothContributions),
         cmocka_unit_test(ReluReadsAMaskWhereNothingElseReadsItsOutput),
         cmocka_unit_test(ReluReadsItsOutputWhereThatIsReadAnyway),

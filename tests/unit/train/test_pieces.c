@@ -76,7 +76,8 @@ static void LayersOfAModuleInARowAreAPiece(void **state) {
     (void)state;
     struct neap_plan *s = session_of(options_of("lenet5"));
     uint32_t *piece, n_pieces = 0;
-    assert_no_error(pieces_of_layers(s->model, s->step, "conv1,pool?,relu1,fc2,conv2,relu2", &piece));
+    assert_no_error(
+        pieces_of_layers(s->model, s->step, "conv1,pool?,relu1,fc2,conv2,relu2", &piece));
     for (uint32_t o = 0; o < plan_border(&s->step->problem); o++) {
         bool early = strchr("cp", name_of(s, o)[0]) || starts(name_of(s, o), "relu1") ||
                      starts(name_of(s, o), "relu2");
@@ -128,8 +129,8 @@ static void APatternThatNamesNothingIsRefused(void **state) {
         struct neap_plan *s;
         o.recompute = NULL;
         o.recompute_layers = patterns[i];
-        assert_error(session_create(&(struct session_request){.options = &o}, &s),
-                     NEAP_ERROR_USAGE, "no layer's name matches");
+        assert_error(session_create(&(struct session_request){.options = &o}, &s), NEAP_ERROR_USAGE,
+                     "no layer's name matches");
     }
 }
 
@@ -158,7 +159,8 @@ static void OneWayToSayWhatToRecompute(void **state) {
 static const int64_t images[] = {4, 3, 16, 16};
 
 static neap_value conv(neap_graph *g, neap_value x, const char *name) {
-    const struct neap_conv2d spec = {.out_channels = 8, .kernel = {3}, .padding = {1}, .bias = true};
+    const struct neap_conv2d spec = {
+        .out_channels = 8, .kernel = {3}, .padding = {1}, .bias = true};
     return neap_conv2d(g, x, name, &spec);
 }
 
@@ -181,7 +183,8 @@ static neap_graph *make_graph(bool marked) {
         if (marked && part < 2)
             neap_graph_segment_end(g);
     }
-    x = neap_linear(g, neap_flatten(g, x, "flatten"), "fc", &(struct neap_linear){10});
+    x = neap_linear(g, neap_flatten(g, x, "flatten"), "fc",
+                    &(struct neap_linear){.out_features = 10});
     neap_classifier(g, x);
     assert_no_error(neap_graph_check(g));
     return g;
@@ -202,7 +205,8 @@ static void SegmentsCountUnlessSomethingElseIsAskedFor(void **state) {
     struct neap_plan *s = session_of(o);
     assert_string_equal(s->report.strategy, "segments");
     int64_t kept_bytes = s->store_all.measure.peak_bytes;
-    assert_true(s->report.recomputed_ops >= 2); /* the first convolution of each segment, at least */
+    assert_true(s->report.recomputed_ops >=
+                2); /* the first convolution of each segment, at least */
     assert_true(s->plan.measure.peak_bytes < kept_bytes);
     neap_plan_free(s);
     o.recompute = "auto";

@@ -86,7 +86,7 @@ static void train(struct training *t) {
                                       .batch = BATCH,
                                       .epochs = UPDATES / PER_EPOCH};
     assert_int_equal(calendar_updates_before(&calendar, UPDATES / PER_EPOCH), UPDATES);
-    assert_no_error(lr_schedule_of(&t->options, &calendar, UPDATES, &t->schedule));
+    assert_no_error(lr_schedule_of(&t->session->options, &calendar, UPDATES, &t->schedule));
     oracle_fill_store(t->engine->store);
     oracle_images(BATCH * PIXELS, t->images);
     oracle_labels(BATCH, t->labels);

@@ -50,8 +50,7 @@ static double window(struct run *run, int update, double lr, int64_t samples) {
     engine_begin(run->engine, (uint64_t)update, lr, samples);
     for (int64_t first = 0; first < samples; first += batch) {
         int64_t count = samples - first < batch ? samples - first : batch;
-        assert_no_error(
-            engine_batch(run->engine, images + first * PIXELS, labels + first, count));
+        assert_no_error(engine_batch(run->engine, images + first * PIXELS, labels + first, count));
     }
     assert_no_error(engine_end(run->engine));
     return engine_take_metrics(run->engine).loss / (double)samples;
@@ -99,37 +98,39 @@ static void assert_near(const struct run *a, const struct run *b, enum value_kin
  */
 
 /* After the first update from zero the momentum is the window's gradient. */
-static void compare_gradients(struct neap_options a, struct neap_options b, int64_t samples) {
+static void compare_gradients(struct neap_options a, struct neap_options b, int64_t samples,
+                              double tolerance) {
     struct run one = open_run(&a, samples), other = open_run(&b, samples);
     double loss = window(&one, 0, 0, samples), same = window(&other, 0, 0, samples);
     assert_true(fabs(loss - same) <= 1e-6 * loss);
-    assert_near(&one, &other, VALUE_OPTIMIZER_STATE, 1e-6);
+    assert_near(&one, &other, VALUE_OPTIMIZER_STATE, tolerance);
     close_run(&one);
     close_run(&other);
 }
 
 static void SixtyFourAtOnceOrSixteenFourTimes(void **state) {
     (void)state;
-    compare_gradients(options_of(64, NULL), options_of(16, "4"), 64);
+    compare_gradients(options_of(64, NULL), options_of(16, "4"), 64, 1e-6);
 }
 
 static void SlicesAddUp(void **state) {
     (void)state;
     struct neap_options sliced = options_of(64, NULL);
     sliced.micro_batch = 7;
-    compare_gradients(options_of(64, NULL), sliced, 64);
+    compare_gradients(options_of(64, NULL), sliced, 64, 5e-6);
 }
 
-/* 41 samples: two batches and 9, of four batches that a window could have. */
+/* 41 samples: two batches and 9, of four batches that a window could have. Nine samples and 41 have
+ * kernels of their own. */
 static void AShortWindowCountsAsWhatItIs(void **state) {
     (void)state;
-    compare_gradients(options_of(41, NULL), options_of(16, "4"), 41);
+    compare_gradients(options_of(41, NULL), options_of(16, "4"), 41, 5e-6);
 }
 
 /* The largest entry of a schedule decides how gradients are kept, not what they are. */
 static void AWindowOfAScheduleIsLikeAnyOther(void **state) {
     (void)state;
-    compare_gradients(options_of(32, NULL), options_of(16, "0:4,1:2"), 32);
+    compare_gradients(options_of(32, NULL), options_of(16, "0:4,1:2"), 32, 1e-6);
 }
 
 /* ---- updates -----------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ static void AdamWCountsUpdates(void **state) {
     struct neap_options a = options_of(64, NULL), b = options_of(16, "4");
     a.optimizer = b.optimizer = "adamw";
     a.weight_decay = b.weight_decay = 10; /* once is one per cent */
-    a.eps = b.eps = 1e-3; /* no sign of a gradient near zero decides */
+    a.eps = b.eps = 1e-3;                 /* no sign of a gradient near zero decides */
     compare_updates(a, b);
 }
 
@@ -237,8 +238,8 @@ static void ClippingComesBehindTheDivision(void **state) {
     (void)state;
     struct neap_options a = options_of(64, NULL), b = options_of(16, "4");
     a.clip_grad = b.clip_grad = 0.1;
-    compare_gradients(a, b, 64);
-    compare_gradients(a, b, 41);
+    compare_gradients(a, b, 64, 1e-6);
+    compare_gradients(a, b, 41, 5e-6);
     a.clip_grad = 0.1;
     b.clip_grad = 0;
     struct run clipped = open_run(&a, 64), plain = open_run(&b, 64);
@@ -257,8 +258,7 @@ static void AGradientThatIsNotFiniteIsNoUpdate(void **state) {
     struct neap_options o = options_of(16, NULL);
     o.clip_grad = 1;
     struct run run = open_run(&o, 16);
-    const struct store_entry *weight =
-        store_find(run.engine->store, "linear_relu_stack.0.weight");
+    const struct store_entry *weight = store_find(run.engine->store, "linear_relu_stack.0.weight");
     float nan_image[16 * PIXELS];
     int32_t labels[16] = {0};
     for (int i = 0; i < 16 * PIXELS; i++)
