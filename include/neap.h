@@ -212,8 +212,9 @@ struct neap_options {
     double
         time_limit_seconds; /* of planning, by the clock; 0: none, the effort is counted in moves */
 
-    const char *precision; /* of activations: fp32, bf16, fp16 (docs/precision.md) */
-    const char *optimizer; /* sgd, adam, adamw; none: forward and backward alone, not to train */
+    const char *precision;  /* of activations: fp32, bf16, fp16 (docs/precision.md) */
+    const char *loss_scale; /* of fp16: dynamic, dynamic:START or a number; NULL: dynamic */
+    const char *optimizer;  /* sgd, adam, adamw; none: forward and backward alone, not to train */
     double lr, momentum, weight_decay, beta1, beta2, eps;
     bool nesterov;
     const char *schedule; /* constant, cosine */
@@ -453,6 +454,7 @@ struct neap_event {
     const struct neap_plan_report *report;
     int64_t epoch, epochs, update, updates; /* of the run; epochs count from 1, updates done */
     int64_t update_in_epoch, updates_per_epoch;
+    double loss_scale;                      /* 1: nothing is scaled */
     int64_t skipped;                        /* updates so far that were left out */
     double update_loss;                     /* the mean over the update's own samples */
     double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */

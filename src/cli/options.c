@@ -101,8 +101,10 @@ static const struct option options[] = {
 
     {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
      .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
+    {"loss-scale", OPTION_TEXT, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(loss_scale), "SCALE",
+     .help = "of fp16: dynamic, dynamic:START or a number", .unset = "dynamic"},
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, EITHER, OWN(bench.precisions), "LIST",
-     .help = "number formats, separated by commas", .unset = "fp32"},
+     .help = "of activations: fp32, bf16, fp16, separated by commas", .unset = "fp32"},
     {"opt", OPTION_WORD, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},

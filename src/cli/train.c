@@ -124,6 +124,7 @@ static void progress_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "train_top1", event->train_top1);
     emit_real(out, "lr", event->lr);
     emit_integer(out, "skipped", event->skipped);
+    emit_real(out, "loss_scale", event->loss_scale);
     emit_real(out, "seconds", event->seconds);
     emit_real(out, "images_per_second", event->images_per_second);
 }

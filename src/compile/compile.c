@@ -41,7 +41,9 @@ static neap_error *differentiate(struct compiled *c, const struct compile_option
     TRY(memory_alloc(c->g->n_values, sizeof **gradients, gradients));
     TRY(autodiff_run(c->g, loss, o->input_gradient, *gradients));
     const struct value *seed = graph_value(c->g, (*gradients)[loss]);
-    ((struct fill_attrs *)graph_node(c->g, seed->producer)->attrs)->value = o->seed;
+    struct fill_attrs *attrs = graph_node(c->g, seed->producer)->attrs;
+    attrs->value = o->seed;
+    attrs->scaled = o->scaled_loss;
     return NULL;
 }
 

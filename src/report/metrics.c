@@ -27,6 +27,7 @@ static const struct {
     {"lr", offsetof(struct neap_event, lr)},
     {"seconds", offsetof(struct neap_event, seconds)},
     {"images_per_second", offsetof(struct neap_event, images_per_second)},
+    {"loss_scale", offsetof(struct neap_event, loss_scale)},
 };
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 

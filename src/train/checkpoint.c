@@ -30,6 +30,10 @@ static const struct json_field position_fields[] = {
     JSON_FIELD("seconds", training_position, seconds),
     JSON_FIELD("metrics_bytes", training_position, metrics_bytes),
 };
+static const struct json_field scaler_fields[] = {
+    JSON_FIELD("scale", loss_scaler, scale),
+    JSON_FIELD("good_updates", loss_scaler, good_updates),
+};
 static const struct json_field best_fields[] = {
     JSON_FIELD("update", training_best, update),
     JSON_FIELD("eval_loss", training_best, loss),
@@ -46,7 +50,7 @@ static const struct json_field file_fields[] = {
     JSON_FIELD("crc32c", checkpoint_file, crc32c),
 };
 
-enum { N_GROUPS = 6 };
+enum { N_GROUPS = 7 };
 struct groups {
     struct json_group at[N_GROUPS];
 };
@@ -54,6 +58,7 @@ struct groups {
 static struct groups groups_of(struct training_state *s) {
     return (struct groups){{
         {"position", position_fields, COUNT(position_fields), &s->position},
+        {"loss_scaler", scaler_fields, COUNT(scaler_fields), &s->scaler},
         {"best", best_fields, COUNT(best_fields), &s->best},
         {"options", recorded_options, n_recorded_options, &s->options},
         {"made", made_fields, COUNT(made_fields), s},

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "exec/store.h"
+#include "train/scaler.h"
 
 /* How far a run is. */
 struct training_position {
@@ -33,6 +34,7 @@ struct training_best {
 };
 
 struct training_state {
+    struct loss_scaler scaler;
     struct neap_options options; /* those of recorded.h */
     struct training_position position;
     struct training_best best;

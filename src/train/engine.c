@@ -61,7 +61,7 @@ static neap_error *make_arena(struct engine *e, const struct engine_request *r) 
 static neap_error *allocate(struct engine *e, const struct engine_request *r) {
     struct neap_plan *s = e->session;
     TRY(make_store(e, r));
-    if (!s->evaluation && s->options.on_nan == NEAP_NAN_SKIP)
+    if (session_is_guarded(s))
         TRY(guard_create(e->store, &e->guard));
     TRY(make_arena(e, r));
     for (int i = 0; i < e->n_programs; i++) {
@@ -115,6 +115,7 @@ neap_error *engine_create(const struct engine_request *r, struct engine **out) {
     TRY(memory_alloc(1, sizeof *e, &e));
     e->session = s;
     e->params.seed = s->options.seed;
+    e->scaler = s->scaler;
     neap_error *error = NULL;
     if (!s->evaluation)
         TRY_GOTO(add_programs(e, r->train_samples ? r->train_samples : s->options.batch, true));
@@ -148,7 +149,9 @@ void engine_free(struct engine *e) {
 void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_count) {
     e->params.update = update;
     e->params.lr = lr;
-    e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
+    e->params.loss_scale = e->scaler.scale;
+    e->params.gradient_scale =
+        (double)session_window(e->session) / (double)true_count / e->scaler.scale;
     e->window_samples = 0;
     e->skipped = false;
     if (e->guard.store)
@@ -203,6 +206,7 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
 /* Any training program's update part will do: the store is the same. */
 neap_error *engine_end(struct engine *e) {
     e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    TRY(scaler_step(&e->scaler, !e->skipped));
     if (e->skipped) {
         guard_undo(&e->guard);
         return NULL;

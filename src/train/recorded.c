@@ -17,6 +17,7 @@ const struct json_field recorded_options[] = {
     FIELD("micro-batch", micro_batch),
     FIELD("grad-accum-steps", grad_accum_steps),
     FIELD("precision", precision),
+    FIELD("loss-scale", loss_scale),
     FIELD("opt", optimizer),
     FIELD("lr", lr),
     FIELD("momentum", momentum),

@@ -20,10 +20,14 @@ static int64_t queue_bytes(const struct neap_plan *s) {
     return LOADER_DEPTH * s->options.batch * (shape[0] * shape[1] * shape[2] * 4 + 4);
 }
 
+bool session_is_guarded(const struct neap_plan *s) {
+    return !s->evaluation && (s->options.on_nan == NEAP_NAN_SKIP || s->precision == DTYPE_F16);
+}
+
 int64_t session_host_bytes(const struct neap_plan *s) {
     if (s->without_host)
         return 0;
-    bool guarded = !s->evaluation && s->options.on_nan == NEAP_NAN_SKIP;
+    bool guarded = session_is_guarded(s);
     return (s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s)) +
            (guarded ? guard_bytes(s->model) : 0);
 }
@@ -91,7 +95,7 @@ void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
     /* Gradients are looked at before any of them is used. */
-    bool stored = o->fuse_update == NEAP_OFF || o->on_nan == NEAP_NAN_SKIP || !s->update.op;
+    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s) || !s->update.op;
     s->update.gradients = several  ? GRADIENTS_ACCUMULATED
                           : stored ? GRADIENTS_STORED
                                    : GRADIENTS_FUSED;
@@ -104,6 +108,7 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
                                     .batch = batch,
                                     .training = training,
                                     .precision = s->precision,
+                                    .scaled_loss = s->precision == DTYPE_F16,
                                     .update = s->update,
                                     .input_gradient = s->options.input_gradient,
                                     .seed = 1 / (double)session_window(s),
@@ -130,6 +135,7 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
     TRY(precision_of(s->options.precision, &s->precision));
+    TRY(scaler_of(s->options.loss_scale, s->precision == DTYPE_F16, &s->scaler));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
     s->device = r->device;

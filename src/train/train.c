@@ -89,11 +89,14 @@ static neap_error *set_position(struct run *r) {
     state->made.threads = r->session->device->threads;
     state->made.samples = r->data.train->n_samples;
     state->made.updates = r->updates;
+    state->scaler = r->session->scaler;
     if (!r->resume.checkpoint)
         return NULL;
     TRY(resume_check(&r->resume, r->options, state));
     state->position = recorded->position;
     state->best = recorded->best;
+    state->scaler.scale = recorded->scaler.scale;
+    state->scaler.good_updates = recorded->scaler.good_updates;
     r->event.update = state->position.update;
     r->event.update_in_epoch = state->position.update_in_epoch;
     r->event.skipped = state->position.skipped;
@@ -130,6 +133,7 @@ static neap_error *prepare(struct run *r) {
                                  .eval_samples = r->data.eval ? r->data.eval->n_samples : 0,
                                  .dry = o->dry_run},
         &r->engine));
+    r->engine->scaler = r->state.scaler;
     if (!o->dry_run)
         TRY(saver_open(r->session, &r->resume, &r->saver));
     tell_decisions(r);
@@ -203,6 +207,7 @@ static void show_means(struct run *r) {
     r->event.train_loss = at->loss / (double)at->counted;
     r->event.train_top1 = 100 * at->top1 / (double)at->counted;
     r->event.skipped = at->skipped;
+    r->event.loss_scale = r->state.scaler.scale;
     r->event.seconds = process_seconds() - r->start_seconds;
     r->event.images_per_second = (double)at->samples / (process_seconds() - r->epoch_seconds);
     r->event.data_seconds += loader_take_seconds(r->data.train_loader);
@@ -221,15 +226,20 @@ static neap_error *refuse_loss(const struct run *r, double loss) {
 
 static neap_error *count_skip(struct run *r, double loss) {
     enum { MOST_IN_A_ROW = 20 };
+    const struct loss_scaler *scaler = &r->engine->scaler;
     struct training_position *at = &r->state.position;
     char text[160];
     at->skipped++;
     at->skipped_in_a_row++;
-    snprintf(text, sizeof text, "update %lld is left out: %s not finite (loss %g)",
-             (long long)r->event.update + 1, isfinite(loss) ? "a gradient is" : "its loss is",
-             loss);
+    int length = snprintf(text, sizeof text, "update %lld is left out: %s not finite (loss %g)",
+                          (long long)r->event.update + 1,
+                          isfinite(loss) ? "a gradient is" : "its loss is", loss);
+    if (scaler->scale != r->state.scaler.scale)
+        snprintf(text + length, sizeof text - (size_t)length, ", the loss scale goes to %g",
+                 scaler->scale);
     tell(r, NEAP_EVENT_NOTE, text);
-    if (at->skipped_in_a_row < MOST_IN_A_ROW)
+    bool scale_helps = scaler->dynamic && isfinite(loss);
+    if (scale_helps || at->skipped_in_a_row < MOST_IN_A_ROW)
         return NULL;
     return error_make(NEAP_ERROR_DIVERGED,
                       "%d updates in a row were left out, the last was %lld (learning rate %g): "
@@ -244,7 +254,7 @@ static neap_error *count_window(struct run *r, int64_t count) {
     neap_error *error = NULL;
     at->samples += count;
     r->event.update_loss = now.loss / (double)count;
-    if (r->engine->skipped) {
+    if (r->engine->skipped && (isfinite(now.loss) || r->options->on_nan == NEAP_NAN_SKIP)) {
         error = count_skip(r, now.loss);
     } else {
         at->counted += count;
@@ -253,6 +263,7 @@ static neap_error *count_window(struct run *r, int64_t count) {
         at->skipped_in_a_row = 0;
         error = isfinite(now.loss) ? NULL : refuse_loss(r, now.loss);
     }
+    r->state.scaler = r->engine->scaler;
     show_means(r);
     return error;
 }
