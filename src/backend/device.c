@@ -41,6 +41,18 @@ void device_close(struct device *device) {
     free(device);
 }
 
+neap_error *device_describe(const struct device *device, char **out) {
+    size_t length = 0;
+    *out = NULL;
+    FILE *file = open_memstream(out, &length);
+    if (!file)
+        return error_memory(1);
+    fprintf(file, "version: %s\n", neap_version());
+    if (device->backend->describe)
+        device->backend->describe(file);
+    return fclose(file) ? error_memory(length) : NULL;
+}
+
 static neap_error *refuse_all(const struct device *device, const neap_graph *g,
                               const struct node *node, const char *refusals) {
     char shape[64] = "";
@@ -58,7 +70,7 @@ neap_error *device_choose(struct device *device, const neap_graph *g, const stru
     char refusals[512] = "";
     memcpy(current, in, node->n_inputs * sizeof *in);
     for (const struct kernel *const *k = device->backend->kernels; *k; k++) {
-        if ((*k)->op && (*k)->op != node->op)
+        if (!kernel_is_for(*k, node->op))
             continue;
         memcpy(in, current, node->n_inputs * sizeof *in);
         for (uint32_t i = 0; i < node->n_outputs; i++)

@@ -30,6 +30,10 @@ const struct backend *device_backend(size_t index);
 MUST_USE neap_error *device_open(const char *name, int threads, struct device **out);
 void device_close(struct device *device);
 
+/* neap's version and what the backend says of machine and libraries, lines of "key: value"; free()
+ * it. */
+MUST_USE neap_error *device_describe(const struct device *device, char **out);
+
 /* The first kernel that accepts the node; NEAP_ERROR_MODEL with every refusal where none does. */
 MUST_USE neap_error *device_choose(struct device *device, const neap_graph *g,
                                    const struct node *node, uint64_t open, struct layout *in,

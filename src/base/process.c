@@ -39,6 +39,11 @@ int64_t process_peak_rss_bytes(void) {
     return bytes < 0 ? 0 : bytes;
 }
 
+int64_t process_rss_bytes(void) {
+    int64_t bytes = read_kilobytes("/proc/self/status", "VmRSS");
+    return bytes < 0 ? 0 : bytes;
+}
+
 double process_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -34,6 +34,10 @@ enum command_bit {
     /* What 'neap plan' takes beside models, with options of their own. */
     PROBLEM = 1 << 9,
     PLACEMENT = 1 << 10,
+    BENCH = 1 << 11,
+    /* And what 'neap bench' measures. */
+    BENCH_MODEL = 1 << 12,
+    BENCH_SUITE = 1 << 13,
 };
 
 struct settings;
@@ -60,6 +64,7 @@ int command_verify(struct settings *settings);
 int command_inspect(struct settings *settings);
 int command_models(struct settings *settings);
 int command_datasets(struct settings *settings);
+int command_bench(struct settings *settings);
 int command_env(struct settings *settings);
 int command_help(struct settings *settings);
 
@@ -78,8 +83,14 @@ int model_unknown(const char *name, const char *what);
 
 /* ---- options (options.c), their values (value.c) -------------------------------------------- */
 
-enum source { FROM_DEFAULT, FROM_CONFIG, FROM_LINE };
-enum { OPTION_LIMIT = 64 };
+enum source { FROM_DEFAULT, FROM_RUN, FROM_CONFIG, FROM_LINE }; /* the weakest first */
+enum { OPTION_LIMIT = 128, SIZES_LIMIT = 8 };
+
+/* Of an option that may be given more than once. */
+struct sizes {
+    struct neap_size at[SIZES_LIMIT];
+    int64_t n;
+};
 
 /* What a command runs with. Strings are argv's or belong to `config_values`. */
 struct settings {
@@ -89,10 +100,14 @@ struct settings {
     const char *config, *dump_after, *stop_after;
     const char *emits[NEAP_N_EMITS]; /* where to, by enum neap_emit; NULL: not asked for */
     int64_t curve;                   /* its budgets; 0: no curve */
+    struct neap_bench_options bench;
+    struct sizes memories, arenas; /* bench's limits */
+    enum neap_bench_format format;
     bool json, quiet, verbose, help, explain;
     unsigned char sources[OPTION_LIMIT]; /* enum source, by the option's place in the table */
     bool in_config[OPTION_LIMIT];
-    void *config_values; /* the json_t array that owns the strings of --config */
+    void *config_values; /* the json_t array that owns the strings of configs */
+    char *run_folder;    /* of the run that is resumed */
 };
 void settings_default(struct settings *settings, const struct command *command);
 void settings_free(struct settings *settings);
@@ -103,13 +118,18 @@ enum option_type {
     OPTION_THREADS,     /* int */
     OPTION_SEED,        /* uint64_t */
     OPTION_REAL,        /* double */
+    OPTION_PERCENT,     /* double, a fraction; written and ranged in percent */
     OPTION_TEXT,        /* const char * */
     OPTION_WORD,        /* const char *, one of choices */
     OPTION_CHOICE,      /* an enum, the index in choices */
     OPTION_MEMORY,      /* struct neap_size; a percentage is resolved when it is read */
     OPTION_ARENA,       /* struct neap_size; a percentage stays one */
+    OPTION_MEMORIES,    /* struct sizes of OPTION_MEMORY */
+    OPTION_ARENAS,      /* struct sizes of OPTION_ARENA */
+    OPTION_SCALE,       /* double; 1/4 is a number too */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
+    OPTION_CROP,        /* struct neap_resized_crop */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 
@@ -138,6 +158,7 @@ struct option {
     const char *const *choices; /* NULL terminated */
     const char *alone;          /* the value where none follows; else it needs one */
     const char *second;         /* metavar of a second word, which the command line needs too */
+    bool once;                  /* of this call alone: a run does not record it */
 };
 
 /* NULL past the last. */
@@ -160,7 +181,7 @@ MUST_USE int option_set(struct settings *settings, const struct option *option, 
 MUST_USE int option_set_pair(struct settings *settings, const struct option *option,
                              const char *first, const char *second, enum source source,
                              const char *where);
-/* Whether --config had the option before this call. */
+/* Whether the config that is being read had the option before this call. */
 bool option_mark(struct settings *settings, const struct option *option);
 enum source option_source(const struct settings *settings, const struct option *option);
 
@@ -180,8 +201,10 @@ bool option_is_number(const struct option *option, const char *text);
 /* ---- where settings come from (parse.c, config.c) and go (config.c) ------------------------- */
 
 MUST_USE int parse_arguments(struct settings *settings, int argc, char **argv);
-/* Sets what the command line did not. */
-MUST_USE int config_read(struct settings *settings, const char *path);
+/* Sets what is unset so far. */
+MUST_USE int config_read(struct settings *settings, const char *path, enum source source);
+/* The same from the run that --resume goes on with, whose folder becomes the output's. */
+MUST_USE int config_resume(struct settings *settings);
 /* Every option of the run as a config, written whole or not at all. */
 MUST_USE int config_write(const struct settings *settings, const char *folder);
 

@@ -10,6 +10,8 @@ static const struct command commands[] = {
     {"eval", "MODEL", "loss and accuracy of trained weights", EVAL, command_eval},
     {"verify", "MODEL", "prove on this machine that a plan changes nothing", VERIFY,
      command_verify},
+    {"bench", "MODEL|--suite NAME", "time and memory of strategies, measured side by side", BENCH,
+     command_bench},
     {"inspect", "FILE|NAME", "what a file is, or the layers of a model", INSPECT, command_inspect},
     {"models", NULL, "the models there are", MODELS, command_models},
     {"datasets", NULL, "the datasets known by name", DATASETS, command_datasets},

@@ -121,7 +121,7 @@ static int check_required(const struct settings *settings) {
     const struct command *command = settings->command;
     bool negated, missing = command->operand && command->operand[0] != '[' && !settings->operand;
     if (option_find("model", command->bit, &negated))
-        missing = !settings->run.model;
+        missing = !settings->run.model && !settings->bench.suite;
     if (missing)
         return fail(NEAP_ERROR_USAGE, "'neap %s' needs a %s: see 'neap models' or 'neap help %s'",
                     command->name, command->operand, command->name);
@@ -135,16 +135,28 @@ static int check_required(const struct settings *settings) {
     return NEAP_OK;
 }
 
+/* What the command is given, for an option that is not about it. */
+static int fail_taker(const struct settings *settings, const struct option *option,
+                      unsigned takers) {
+    if (takers == BENCH_SUITE)
+        return fail(NEAP_ERROR_USAGE, "'--%s' is for a model: a suite has its own", option->name);
+    if (takers == BENCH_MODEL)
+        return fail(NEAP_ERROR_USAGE, "'--%s' is for '--suite', and '%s' is a model", option->name,
+                    settings->run.model);
+    return fail(NEAP_ERROR_USAGE,
+                "'--%s' is for models, and '%s' is a %s problem (see 'neap help "
+                "plan')",
+                option->name, settings->run.model,
+                takers == PROBLEM ? "bare planning" : "placement");
+}
+
 /* Each option that was given says something about what the command is given. */
 static int check_takers(const struct settings *settings) {
     unsigned takers = option_takers(settings);
     const struct option *option;
     for (size_t i = 0; (option = option_at(i)); i++)
         if (option_source(settings, option) != FROM_DEFAULT && !(option->commands & takers))
-            return fail(NEAP_ERROR_USAGE,
-                        "'--%s' is for models, and '%s' is a %s problem (see 'neap help plan')",
-                        option->name, settings->run.model,
-                        takers == PROBLEM ? "bare planning" : "placement");
+            return fail_taker(settings, option, takers);
     return NEAP_OK;
 }
 
@@ -155,7 +167,7 @@ static void print_resolved(const struct settings *settings) {
 }
 
 static void print_sources(const struct settings *settings) {
-    static const char *const names[] = {"default", "config", "command line"};
+    static const char *const names[] = {"default", "the run", "config", "command line"};
     const struct option *option;
     for (size_t i = 0; (option = option_at(i)); i++) {
         char text[VALUE_BYTES];
@@ -188,7 +200,9 @@ int parse_arguments(struct settings *settings, int argc, char **argv) {
         return code;
     code = operand_into_model(settings);
     if (!code && settings->config)
-        code = config_read(settings, settings->config);
+        code = config_read(settings, settings->config, FROM_CONFIG);
+    if (!code && settings->run.resume)
+        code = config_resume(settings);
     if (!code)
         code = check_required(settings);
     if (!code)

@@ -114,8 +114,8 @@ int command_plan(struct settings *settings) {
     int code = dump_stages(s);
     if (code || s->stop_after)
         return code;
-    bool unbounded =
-        options.memory.kind == NEAP_SIZE_UNSET && options.arena.kind == NEAP_SIZE_UNSET;
+    bool unbounded = options.memory.kind == NEAP_SIZE_UNSET &&
+                     options.arena.kind == NEAP_SIZE_UNSET && options.max_overhead < 0;
     neap_plan *plan = NULL;
     neap_error *error = neap_plan_create(&options, &plan);
     if (plan) {

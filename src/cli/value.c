@@ -74,6 +74,18 @@ static bool parse_real(const struct option *option, const char *text, void *fiel
     return true;
 }
 
+static bool parse_percent(const struct option *option, const char *text, void *field,
+                          char *expected) {
+    char *end;
+    double value = strtod(text, &end);
+    bool number = isdigit((unsigned char)*text) && !strcmp(end, "%") && isfinite(value);
+    expect(option, "a percentage (30%)", number, value, expected);
+    if (!number || !in_range(option, value))
+        return false;
+    *(double *)field = value / 100;
+    return true;
+}
+
 static bool parse_flag(const struct option *option, const char *text, void *field, char *expected) {
     (void)option;
     snprintf(expected, EXPECTED_BYTES, "true or false");
@@ -179,6 +191,59 @@ static bool parse_memory(const struct option *option, const char *text, void *fi
     return true;
 }
 
+static bool parse_crop(const struct option *option, const char *text, void *field, char *expected) {
+    (void)option;
+    struct neap_resized_crop crop = {.ratio = {NEAP_RATIO_LOW, NEAP_RATIO_HIGH}};
+    double *scale = crop.scale, *ratio = crop.ratio;
+    int ends[2] = {0};
+    snprintf(expected, EXPECTED_BYTES,
+             "S0,S1 or S0,S1,R0,R1 with 0 < S0 <= S1 <= 1 and 0 < R0 <= R1 (0.08,1)");
+    const int n = sscanf(text, "%lf,%lf%n,%lf,%lf%n", &scale[0], &scale[1], &ends[0], &ratio[0],
+                         &ratio[1], &ends[1]);
+    *(struct neap_resized_crop *)field = crop;
+    return (n == 2 || n == 4) && !text[ends[n == 4]] && scale[0] > 0 && scale[0] <= scale[1] &&
+           scale[1] <= 1 && ratio[0] > 0 && ratio[0] <= ratio[1] && isfinite(ratio[1]);
+}
+
+/* One more of them. */
+static bool parse_more(const struct option *option, const char *text, void *field, char *expected,
+                       bool (*parse)(const struct option *option, const char *text, void *field,
+                                     char *expected)) {
+    struct sizes *sizes = field;
+    struct neap_size size;
+    if (!parse(option, text, &size, expected))
+        return false;
+    snprintf(expected, EXPECTED_BYTES, "taken: %d bounds are the most", SIZES_LIMIT);
+    if (sizes->n == SIZES_LIMIT)
+        return false;
+    sizes->at[sizes->n++] = size;
+    return true;
+}
+
+static bool parse_memories(const struct option *option, const char *text, void *field,
+                           char *expected) {
+    return parse_more(option, text, field, expected, parse_memory);
+}
+
+static bool parse_arenas(const struct option *option, const char *text, void *field,
+                         char *expected) {
+    return parse_more(option, text, field, expected, parse_arena);
+}
+
+static bool parse_scale(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    char *end;
+    double value = strtod(text, &end), divisor = 1;
+    if (*end == '/' && isdigit((unsigned char)end[1]))
+        divisor = strtod(end + 1, &end);
+    bool number = isdigit((unsigned char)*text) && !*end && isfinite(value / divisor);
+    expect(option, "a number or a fraction (1/4)", number, value / divisor, expected);
+    if (!number || !in_range(option, value / divisor))
+        return false;
+    *(double *)field = value / divisor;
+    return true;
+}
+
 static bool parse_batch(const struct option *option, const char *text, void *field,
                         char *expected) {
     if (!strcmp(text, "max")) {
@@ -223,6 +288,12 @@ static void print_real(const struct option *option, const void *field, char *tex
         snprintf(text, VALUE_BYTES, "%s", real_text(value).s);
 }
 
+static void print_percent(const struct option *option, const void *field, char *text) {
+    double value = 100 * *(const double *)field;
+    if (in_range(option, value))
+        snprintf(text, VALUE_BYTES, "%.15g%%", value);
+}
+
 static void print_flag(const struct option *option, const void *field, char *text) {
     (void)option;
     snprintf(text, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false");
@@ -244,11 +315,30 @@ static void print_size(const struct option *option, const void *field, char *tex
         snprintf(text, VALUE_BYTES, "%s", words[size->kind]);
 }
 
+static void print_sizes(const struct option *option, const void *field, char *text) {
+    const struct sizes *sizes = field;
+    for (int64_t i = 0; i < sizes->n; i++) {
+        char size[VALUE_BYTES] = "";
+        size_t used = strlen(text);
+        print_size(option, &sizes->at[i], size);
+        snprintf(text + used, VALUE_BYTES - used, "%s%s", i ? ", " : "", size);
+    }
+}
+
 static void print_files(const struct option *option, const void *field, char *text) {
     const char *const *files = field;
     for (int i = 0; option->choices[i] && !*text; i++)
         if (files[i])
             snprintf(text, VALUE_BYTES, "%s %s", option->choices[i], files[i]);
+}
+
+static void print_crop(const struct option *option, const void *field, char *text) {
+    (void)option;
+    const struct neap_resized_crop *crop = field;
+    if (crop->scale[1] != 0)
+        snprintf(text, VALUE_BYTES, "%.23s,%.23s,%.23s,%.23s", real_text(crop->scale[0]).s,
+                 real_text(crop->scale[1]).s, real_text(crop->ratio[0]).s,
+                 real_text(crop->ratio[1]).s);
 }
 
 static void print_batch(const struct option *option, const void *field, char *text) {
@@ -270,13 +360,18 @@ static const struct value_type {
     [OPTION_THREADS] = {parse_threads, print_threads},
     [OPTION_SEED] = {parse_seed, print_seed},
     [OPTION_REAL] = {parse_real, print_real},
+    [OPTION_PERCENT] = {parse_percent, print_percent},
     [OPTION_TEXT] = {parse_text, NULL},
     [OPTION_WORD] = {parse_word, NULL},
     [OPTION_CHOICE] = {parse_choice, print_choice},
     [OPTION_MEMORY] = {parse_memory, print_size},
     [OPTION_ARENA] = {parse_arena, print_size},
+    [OPTION_MEMORIES] = {parse_memories, print_sizes},
+    [OPTION_ARENAS] = {parse_arenas, print_sizes},
+    [OPTION_SCALE] = {parse_scale, print_real},
     [OPTION_BATCH] = {parse_batch, print_batch},
     [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
+    [OPTION_CROP] = {parse_crop, print_crop},
     [OPTION_FILES] = {parse_files, print_files},
 };
 

@@ -3,6 +3,7 @@
 #define NEAP_COMPILE_COMPILE_H
 
 #include "backend/device.h"
+#include "compile/measured.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
@@ -13,12 +14,14 @@ struct compile_options {
     const neap_graph *model; /* a forward graph, at any batch */
     int64_t batch;           /* samples in one run: the micro-batch */
     bool training;           /* false: evaluation, forward alone */
+    enum dtype precision;    /* of activations: F32, BF16 or F16 */
     struct update_options update;
     bool input_gradient;
-    double seed; /* the loss's own gradient: 1 ÷ the window's nominal sample count */
+    bool scaled_loss; /* the run's loss scale multiplies the seed */
+    double seed;      /* the loss's own gradient: 1 ÷ the window's nominal sample count */
     struct device *device;
     const neap_graph *fixed; /* a compiled graph whose persistent layouts are to be kept, or NULL */
-    bool measured_costs;
+    struct measured *measured; /* costs measured, here or before; NULL: modelled */
     /* For --dump-after and --stop-after: called with every stage's result; false stops. */
     bool (*on_stage)(void *user, const char *stage, const neap_graph *g);
     void *user;
@@ -60,10 +63,12 @@ void compiled_seconds(const struct compiled *c, const struct plan_schedule *sche
 /* alternatives.c: nodes that do the same work in another way, at the end of the graph. */
 MUST_USE neap_error *compile_alternatives(struct compiled *c);
 /* lower.c: kernels with their scratch, then the problem. */
-MUST_USE neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_is_part);
+MUST_USE neap_error *compile_lower(struct compiled *c, struct measured *measured,
+                                   bool update_is_part);
 /* costs.c: seconds of a node, modelled from FLOPs and bytes with the rates in that file. */
 double compile_model_seconds(const neap_graph *g, const struct node *node);
-/* measure.c: seconds of each node, measured on the device, once per distinct signature. */
-MUST_USE neap_error *compile_measure_seconds(const struct compiled *c, double *seconds);
+/* measure.c: seconds of each node, measured on the device where `measured` has none. */
+MUST_USE neap_error *compile_measure_seconds(const struct compiled *c, struct measured *measured,
+                                             double *seconds);
 
 #endif

@@ -173,7 +173,7 @@ static void count_persistent(struct compiled *c) {
     }
 }
 
-neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_is_part) {
+neap_error *compile_lower(struct compiled *c, struct measured *measured, bool update_is_part) {
     size_t *scratch = NULL;
     double *seconds = NULL;
     neap_error *error = NULL;
@@ -188,8 +188,8 @@ neap_error *compile_lower(struct compiled *c, bool measured_costs, bool update_i
     TRY_GOTO(lower_values(c, scratch));
     for (node_id n = 0; n < n_nodes; n++)
         seconds[n] = compile_model_seconds(c->g, graph_node(c->g, n));
-    if (measured_costs && c->device->backend->runs)
-        TRY_GOTO(compile_measure_seconds(c, seconds));
+    if (measured && c->device->backend->runs)
+        TRY_GOTO(compile_measure_seconds(c, measured, seconds));
     TRY_GOTO(lower_ops(c, seconds, update_is_part));
     put_fastest_first(c);
     count_persistent(c);

@@ -1,44 +1,51 @@
-/* measure: seconds of each op on this device, the median of a few runs on zeroed memory, once per
- * distinct (kernel, attributes, types and layouts).
+/* measure: seconds of each op on this device, once per distinct signature: kernel, attributes,
+ * types and layouts. The least of a few runs on zeroed memory: what else the machine does only
+ * adds.
  *
  * Only one op's tensors are allocated at a time, which any plan's arena is larger than. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/process.h"
 #include "compile/compile.h"
 #include "ir/op.h"
 
-enum { RUNS = 5, MAX_TENSORS = 512 };
+enum { MOST_RUNS = 5, LEAST_RUNS = 2, MAX_TENSORS = 512 };
 
-static bool same_values(const neap_graph *g, const value_id *a, const value_id *b, uint32_t n) {
+/* Ops that take long vary little: once so much is spent, few runs will do. */
+static const double enough_seconds = 0.3;
+
+static void write_tensors(const struct compiled *c, const value_id *values, uint32_t n,
+                          FILE *file) {
+    char shape[64], layout[40];
+    fputs(" |", file);
     for (uint32_t i = 0; i < n; i++) {
-        if ((a[i] == ID_NONE) != (b[i] == ID_NONE))
-            return false;
-        if (a[i] == ID_NONE)
-            continue;
-        const struct value *x = graph_value(g, a[i]), *y = graph_value(g, b[i]);
-        if (x->dtype != y->dtype || !shape_equal(x->shape, y->shape) ||
-            !layout_equal(x->layout, y->layout))
-            return false;
+        const struct value *value = values[i] == ID_NONE ? NULL : graph_value(c->g, values[i]);
+        if (value)
+            fprintf(file, " %s %s %s", dtype_name(value->dtype), shape_text(value->shape, shape),
+                    layout_text(value->layout, value->shape.rank, layout));
+        else
+            fputs(" _", file);
     }
-    return true;
 }
 
-static bool same_signature(const struct compiled *c, node_id a, node_id b) {
-    const struct node *x = graph_node(c->g, a), *y = graph_node(c->g, b);
-    return c->kernels[a] == c->kernels[b] && x->op == y->op && x->n_inputs == y->n_inputs &&
-           x->n_outputs == y->n_outputs && x->n_updates == y->n_updates &&
-           !memcmp(x->attrs, y->attrs, x->op->attrs_bytes) &&
-           same_values(c->g, x->inputs, y->inputs, x->n_inputs) &&
-           same_values(c->g, x->outputs, y->outputs, x->n_outputs) &&
-           same_values(c->g, x->updates, y->updates, x->n_updates);
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+/* Everything that its time depends on, in a line; free() it. */
+static neap_error *signature_of(const struct compiled *c, node_id n, char **out) {
+    const struct node *node = graph_node(c->g, n);
+    const struct kernel *kernel = c->kernels[n];
+    size_t length;
+    *out = NULL;
+    FILE *file = open_memstream(out, &length);
+    if (!file)
+        return error_memory(1);
+    fprintf(file, "%s %s %s", kernel->name, node->op->name,
+            kernel->implementation ? kernel->implementation(c->states[n]) : "-");
+    op_attrs_print(node->op, node->attrs, file);
+    write_tensors(c, node->inputs, node->n_inputs, file);
+    write_tensors(c, node->outputs, node->n_outputs, file);
+    write_tensors(c, node->updates, node->n_updates, file);
+    return fclose(file) ? error_memory(length) : NULL;
 }
 
 static int64_t bytes_of(const struct compiled *c, value_id v) {
@@ -73,38 +80,43 @@ static neap_error *measure_node(const struct compiled *c, node_id n, double *sec
     int64_t bytes = place(c, n, NULL, NULL);
     TRY(c->device->backend->alloc(c->device, (size_t)bytes, &memory));
     place(c, n, memory, pointers);
-    const struct run_params params = {.lr = 0, .gradient_scale = 1};
+    const struct run_params params = {.lr = 0, .gradient_scale = 1, .loss_scale = 1};
     const struct launch launch = {.in = pointers,
                                   .out = pointers + node->n_inputs,
                                   .up = pointers + node->n_inputs + node->n_outputs,
                                   .scratch = pointers[n_tensors],
                                   .params = &params};
-    double runs[RUNS];
+    double spent = 0;
     neap_error *error = c->kernels[n]->run(c->states[n], &launch);
-    for (int r = 0; r < RUNS && !error; r++) {
+    *seconds = INFINITY;
+    for (int r = 0; !error && r < MOST_RUNS && (r < LEAST_RUNS || spent < enough_seconds); r++) {
         double start = process_seconds();
         error = c->kernels[n]->run(c->states[n], &launch);
-        runs[r] = process_seconds() - start;
+        double run = process_seconds() - start;
+        spent += run;
+        *seconds = fmin(*seconds, run);
     }
     c->device->backend->free(c->device, memory, (size_t)bytes);
-    if (error)
-        return error;
-    qsort(runs, RUNS, sizeof *runs, by_value);
-    *seconds = runs[RUNS / 2];
-    return NULL;
+    return error;
 }
 
-neap_error *compile_measure_seconds(const struct compiled *c, double *seconds) {
-    for (node_id n = 0; n < c->g->n_nodes; n++) {
-        if (!c->kernels[n])
-            continue;
-        node_id twin = 0;
-        while (twin < n && !(c->kernels[twin] && same_signature(c, twin, n)))
-            twin++;
-        if (twin < n)
-            seconds[n] = seconds[twin];
-        else
-            TRY(measure_node(c, n, &seconds[n]));
+static neap_error *find_or_measure(const struct compiled *c, struct measured *measured, node_id n,
+                                   double *seconds) {
+    char *signature;
+    neap_error *error = signature_of(c, n, &signature);
+    if (!error && !measured_find(measured, signature, seconds)) {
+        error = measure_node(c, n, seconds);
+        if (!error)
+            error = measured_add(measured, signature, *seconds);
     }
+    free(signature);
+    return error;
+}
+
+neap_error *compile_measure_seconds(const struct compiled *c, struct measured *measured,
+                                    double *seconds) {
+    for (node_id n = 0; n < c->g->n_nodes; n++)
+        if (c->kernels[n])
+            TRY(find_or_measure(c, measured, n, &seconds[n]));
     return NULL;
 }

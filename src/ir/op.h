@@ -56,8 +56,10 @@ struct run_params {
     double lr;
     double gradient_scale; /* nominal ÷ true count of the window, and unscaling: multiplies every
                               parameter gradient once, in the update */
+    double loss_scale;     /* of the loss's own gradient; 1 where nothing is scaled */
     uint64_t seed;
     uint64_t update;       /* optimizer updates so far */
+    uint64_t skipped;      /* of them, those that were left out and changed nothing */
     uint64_t first_sample; /* position of the batch's first sample in the window */
 };
 

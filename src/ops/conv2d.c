@@ -162,11 +162,12 @@ static neap_error *weight_infer(neap_graph *g, node_id id) {
         return node_refuse(g, node, "the input's and the gradient's shapes do not match");
     struct conv2d_geometry c;
     conv2d_geometry_of(g, node, &c);
-    node_set_output(g, id, 0, x->dtype,
+    enum dtype sums = dtype_of_sums(x->dtype);
+    node_set_output(g, id, 0, sums,
                     shape_of(4, (int64_t[]){c.out_channels, c.in_channels / c.groups, c.kernel[0],
                                             c.kernel[1]}));
     if (node->n_outputs > 1)
-        node_set_output(g, id, 1, x->dtype, shape_of(1, &c.out_channels));
+        node_set_output(g, id, 1, sums, shape_of(1, &c.out_channels));
     return NULL;
 }
 

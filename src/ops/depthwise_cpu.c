@@ -1,9 +1,9 @@
-/* What the kernels of depthwise convolutions share: see depthwise.h. */
-#include "ops/depthwise.h"
+/* What the kernels of depthwise convolutions share: see depthwise_cpu.h. */
+#include "ops/depthwise_cpu.h"
 
 #include <string.h>
 
-#include "backend/cpu/dnn.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/view.h"
 
 static bool is_odd_and_small(int64_t kernel) {
@@ -26,7 +26,7 @@ static int block_of(const struct layout *in) {
     for (int block = 8; block <= MAX_LANES; block *= 2)
         if (has_blocks_of(*in, block))
             return block;
-    return dnn_channel_block();
+    return cpu_channel_block();
 }
 
 const char *depthwise_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {

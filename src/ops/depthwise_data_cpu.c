@@ -5,7 +5,7 @@
  *   dx[h][w] = Σ dy[(h + pad − k d) / s][(w + pad − l d) / s] w[k][l]   where both divide */
 #include "backend/cpu/parallel.h"
 #include "base/simd.h"
-#include "ops/depthwise.h"
+#include "ops/depthwise_cpu.h"
 
 enum { MAX_TAPS = MAX_ROWS * MAX_KERNEL };
 

@@ -69,10 +69,10 @@ static neap_error *weight_infer(neap_graph *g, node_id id) {
     if (x->shape.rank != 2 || dy->shape.rank != 2 || x->shape.dim[0] != dy->shape.dim[0])
         return node_refuse(g, node, "the input's and the gradient's shapes do not match");
     if (node->n_outputs > 0)
-        node_set_output(g, id, 0, x->dtype,
+        node_set_output(g, id, 0, dtype_of_sums(x->dtype),
                         shape_of(2, (int64_t[]){dy->shape.dim[1], x->shape.dim[1]}));
     if (node->n_outputs > 1)
-        node_set_output(g, id, 1, x->dtype, shape_of(1, &dy->shape.dim[1]));
+        node_set_output(g, id, 1, dtype_of_sums(x->dtype), shape_of(1, &dy->shape.dim[1]));
     return NULL;
 }
 

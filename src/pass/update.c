@@ -5,6 +5,8 @@
  *                 (an op that can add does: linear_backward_weight(x, dy) updates dw)
  *   fused         t = …                                    sgd(t) updates w, v
  *
+ * Without an optimizer the gradients are all there is.
+ *
  * Needs: autodiff has run. Breaks nothing. Accumulators and moments are fp32 and take their
  * parameter's layout in the layout pass (`of` names it). */
 #include <stdio.h>
@@ -133,7 +135,7 @@ neap_error *pass_update(neap_graph *g, const struct update_options *o, const val
     value_id *accumulators;
     TRY(memory_alloc(n_gradients, sizeof *accumulators, &accumulators));
     neap_error *error = place_gradients(g, o, gradients, n_gradients, accumulators);
-    for (value_id v = 0; v < n_gradients && !error; v++)
+    for (value_id v = 0; o->op && v < n_gradients && !error; v++)
         if (graph_value(g, v)->kind == VALUE_PARAMETER && gradients[v] != ID_NONE)
             error = add_update(g, o, v, gradients[v], accumulators[v]);
     free(accumulators);

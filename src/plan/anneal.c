@@ -92,14 +92,13 @@ static bool remakable(const struct plan_problem *p, uint32_t v) {
     return !p->values[v].persistent && maker != PLAN_NONE && !plan_op_once(&p->ops[maker]);
 }
 
-/* Executes op o in `slot`; of its inputs that were not alive there, most are made again in front of
- * it, and theirs, as far as `depth` goes: the others live longer. */
-static bool make(struct anneal *a, uint32_t o, uint32_t slot, int depth) {
+static bool make(struct anneal *a, uint32_t o, uint32_t slot, int depth);
+
+/* Of what the execution of op o in `slot` reads and nothing behind it does, most is made again in
+ * front of it, and what that reads, as far as `depth` goes: the others live longer. */
+static void make_inputs(struct anneal *a, uint32_t o, uint32_t slot, int depth) {
     struct sequence *s = a->s;
     const struct plan_problem *p = s->problem;
-    if (cost_with(a, p->ops[o].seconds, 1) > a->bar || !sequence_can_insert(s, o, slot))
-        return false;
-    sequence_insert(s, o, slot);
     const struct plan_span inputs = p->ops[o].inputs;
     for (uint32_t i = 0; i < inputs.n && depth > 0; i++) {
         uint32_t v = p->ids[inputs.first + i];
@@ -112,6 +111,15 @@ static bool make(struct anneal *a, uint32_t o, uint32_t slot, int depth) {
         if (room > life.used)
             make(a, random_implementation(a, p->values[v].producer), room, depth - 1);
     }
+}
+
+/* Executes op o in `slot`. */
+static bool make(struct anneal *a, uint32_t o, uint32_t slot, int depth) {
+    struct sequence *s = a->s;
+    if (cost_with(a, s->problem->ops[o].seconds, 1) > a->bar || !sequence_can_insert(s, o, slot))
+        return false;
+    sequence_insert(s, o, slot);
+    make_inputs(a, o, slot, depth);
     return true;
 }
 
@@ -167,7 +175,8 @@ static bool exchange(struct anneal *a) {
     return close_gap(a) && split_gap(a);
 }
 
-/* Moves one execution, near more often than far. */
+/* Moves one execution, near more often than far; behind where it was, now and then with what it
+ * reads made again there. */
 static bool shift(struct anneal *a) {
     struct sequence *s = a->s;
     const struct plan_problem *p = s->problem;
@@ -189,6 +198,8 @@ static bool shift(struct anneal *a) {
     if (!sequence_can_insert(s, maker, to))
         return false;
     sequence_insert(s, maker, to);
+    if (!back && !a->request->order_only && roll(a, 4) == 0)
+        make_inputs(a, maker, to, CHAIN_DEPTH);
     return true;
 }
 

@@ -36,6 +36,19 @@ void plan_result_free(struct plan_result *result);
 MUST_USE neap_error *plan_solve(const struct plan_problem *problem,
                                 const struct plan_request *request, struct plan_result *result);
 
+/* The plan with the smallest arena that takes at most `most_seconds`, no less than one run of each
+ * op; store-all's where nothing smaller is found. Strategy, wrapped and warm of the request are not
+ * read; its moves are those of one solve, of which there are about ten. Deterministic. */
+MUST_USE neap_error *plan_least(const struct plan_problem *problem,
+                                const struct plan_request *request, double most_seconds,
+                                struct plan_result *result);
+
+/* The smallest arena, or live peak, that a search of fixed effort finds: as above, whatever the
+ * request's budget and moves are. What is within a budget here is found by plan_solve too. */
+MUST_USE neap_error *plan_solve_smallest(const struct plan_problem *problem,
+                                         const struct plan_request *request,
+                                         struct plan_result *result);
+
 /* ---- seeds: where local search starts -------------------------------------------------------
  *
  * Each gives a schedule that replays, aiming at the least seconds whose live peak is at most

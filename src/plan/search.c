@@ -1,13 +1,11 @@
 /* search: see search.h.
  *
- *   bound's witness ┐
- *   beam, annealing ├─▶ pool ─▶ greedy from each ─▶ chain, cuts ─▶ rounds of annealing
- *   fixed, warm     ┘
+ *   fixed, warm ─▶ pool ─▶ the table of seeds, in turn ─▶ pool ─▶ rounds of annealing
  *
- * It ends as soon as the best of the pool is as fast as the bound allows. */
+ * It ends as soon as the best of the pool is as fast as the bound allows, or so near that rounds
+ * without gain are not worth their time. */
 #include "plan/search.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +17,17 @@
 
 /* Fractions of the seconds of one run of each op. */
 static const double HOTTEST = 1e-2, COLDEST = 2e-4; /* between these, the gap is the temperature */
-static const double CHAIN_GAP = 5e-3;               /* more is worth the chain's second or so */
-static const double NEAR = 5e-3, IDLE = 1e-5;       /* so near, and so little better: it is over */
-static const double ENOUGH = 1e-4;                  /* a gap that no search is worth */
+static const double PRESSING = 0.1; /* while nothing fits: of energy, where bytes are what counts */
+static const double ENOUGH = 1e-4;  /* a gap that no search is worth */
+static const double IDLE = 3e-5;    /* a round that gains less was idle: */
+static const double IDLE_WORTH = 1e-3; /* the gap for which one more is tried */
 
 enum {
-    BRIEF = 50000,      /* moves of a request that is not worth a chain, unless nothing else fits */
-    PROBES = 2,         /* rounds that show whether there is anything to gain */
-    POOL = 8,           /* schedules kept */
-    BEAM_WORK = 1 << 27 /* steps that beam search may take, about */
+    LARGE = 500,         /* ops */
+    GREEDY_OPS = 4000,   /* over the ops: schedules that greedy starts from */
+    POOL = 8,            /* schedules kept */
+    BEAM_WORK = 1 << 27, /* steps that beam search may take, about */
+    MOST_WIDTH = 64
 };
 
 struct entry {
@@ -42,10 +42,19 @@ struct search {
     struct entry pool[POOL + 1]; /* best first; one more for what is offered */
     size_t n;
     int64_t target_bytes;
+    uint64_t moves; /* of local search, for one target */
     struct plan_bounds *bounds;
-    bool *again;                         /* by op: the bound's way past the worst moment */
+    uint32_t worst_moment; /* by the bound: an op's first run; PLAN_NONE: nothing is missing */
+    bool *again;           /* by op: the bound's way past it */
     double least_seconds, total_seconds; /* by the bound; of one run of each op */
 };
+
+/* The effort that a problem deserves: what is large starts near the bound, and each of its moves
+ * takes longer. */
+static uint64_t default_moves(const struct plan_problem *p) {
+    const uint64_t n = p->n_ops;
+    return n <= LARGE ? 10000 * n : 10000 * (uint64_t)LARGE * LARGE / n;
+}
 
 neap_error *search_create(const struct plan_problem *problem, const struct plan_request *request,
                           struct search **out) {
@@ -54,6 +63,7 @@ neap_error *search_create(const struct plan_problem *problem, const struct plan_
     s->problem = problem;
     s->request = request;
     s->target_bytes = request->budget_bytes;
+    s->moves = request->moves ? request->moves : default_moves(problem);
     for (uint32_t o = 0; o < problem->n_ops; o++)
         s->total_seconds += problem->ops[o].seconds;
     neap_error *error = sequence_create(problem, request->fixed_order, &s->sequence);
@@ -147,20 +157,29 @@ static bool proven(const struct search *s) {
 
 /* ---- seeds ---------------------------------------------------------------------------------- */
 
-static neap_error *seed_orders(struct search *s) {
-    static const double aims[] = {0.9, 0.75}; /* of the base order's peak */
-    const struct plan_problem *p = s->problem;
-    struct plan_schedule schedule = {0}, base = {0};
+static neap_error *seed_order(struct search *s) {
+    struct plan_schedule schedule = {0};
+    uint64_t width = BEAM_WORK / ((uint64_t)s->problem->n_ops * s->problem->n_ops + 1);
+    width = width < 1 ? 1 : width > MOST_WIDTH ? MOST_WIDTH : width;
+    neap_error *error = plan_order_beam(s->problem, (uint32_t)width, &schedule);
+    if (!error)
+        error = search_offer(s, &schedule);
+    plan_schedule_free(&schedule);
+    return error;
+}
+
+/* The order alone, annealed towards a part of the base order's peak; then greedy from there. */
+static neap_error *seed_annealed_orders(struct search *s) {
+    static const double aims[] = {0.9, 0.75};
+    struct plan_schedule base = {0}, schedule = {0};
+    struct plan_measure measure;
     neap_error *error;
-    uint64_t width = BEAM_WORK / ((uint64_t)p->n_ops * p->n_ops + 1);
-    width = width < 1 ? 1 : width > 64 ? 64 : width;
-    TRY_GOTO(plan_schedule_copy(&base, best_schedule(s)));
-    int64_t peak = s->pool[0].measure.peak_bytes;
-    TRY_GOTO(plan_order_beam(p, (uint32_t)width, &schedule));
-    TRY_GOTO(search_offer(s, &schedule));
+    TRY_GOTO(plan_base_order(s->problem, &base));
+    TRY_GOTO(plan_replay(s->problem, &base, &measure, NULL));
     for (int i = 0; i < 2 && !plan_stopped(s->request); i++) {
-        const struct anneal_request request = {.budget_bytes = (int64_t)(aims[i] * (double)peak),
-                                               .moves = s->request->moves / 12,
+        const struct anneal_request request = {.budget_bytes =
+                                                   (int64_t)(aims[i] * (double)measure.peak_bytes),
+                                               .moves = s->moves / 12,
                                                .seed = s->request->seed + (uint64_t)i,
                                                .hot = 0.03,
                                                .cold = 0.001,
@@ -169,6 +188,7 @@ static neap_error *seed_orders(struct search *s) {
                                                .stop_context = s->request->stop_context};
         TRY_GOTO(plan_schedule_copy(&schedule, &base));
         TRY_GOTO(anneal(s->sequence, &request, &schedule));
+        TRY_GOTO(plan_greedy(s->sequence, s->target_bytes, &schedule));
         TRY_GOTO(search_offer(s, &schedule));
     }
 done:
@@ -177,10 +197,10 @@ done:
     return error;
 }
 
-/* Greedy from everything in the pool that is over the target, and from the base order. */
+/* Greedy from everything in the pool, or the best of it where that would take long. */
 static neap_error *seed_greedily(struct search *s) {
     struct plan_schedule found[POOL] = {0};
-    size_t n = s->n;
+    const size_t few = 2 + GREEDY_OPS / s->problem->n_ops, n = s->n < few ? s->n : few;
     neap_error *error = NULL;
     for (size_t i = 0; i < n; i++)
         TRY_GOTO(plan_schedule_copy(&found[i], &s->pool[i].schedule));
@@ -211,15 +231,17 @@ static uint32_t next_read(const struct search *s, uint32_t o, uint32_t slot) {
 
 /* What the bound would make again behind its worst moment, right before it is read there: where the
  * budget is short at that moment alone, no plan is better. */
-static neap_error *seed_from_bound(struct search *s, uint32_t moment) {
+static neap_error *seed_from_bound(struct search *s) {
     struct sequence *q = s->sequence;
     struct plan_schedule schedule = {0};
     neap_error *error;
+    if (s->worst_moment == PLAN_NONE)
+        return NULL;
     TRY_GOTO(sequence_load(q, best_schedule(s)));
     for (uint32_t o = s->problem->n_ops; o-- > 0;) { /* readers before what they read */
         if (!s->again[o])
             continue;
-        uint32_t next = next_read(s, o, q->runs[moment].at[0]), slot;
+        uint32_t next = next_read(s, o, q->runs[s->worst_moment].at[0]), slot;
         if (next == q->n_slots)
             continue;
         slot = sequence_room_before(q, next);
@@ -240,8 +262,6 @@ static neap_error *seed_by(struct search *s,
                            neap_error *(*method)(const struct plan_problem *, int64_t,
                                                  struct plan_schedule *)) {
     struct plan_schedule schedule = {0};
-    if (proven(s) || plan_stopped(s->request))
-        return NULL;
     neap_error *error = method(s->problem, s->target_bytes, &schedule);
     if (!error)
         error = search_offer(s, &schedule);
@@ -249,9 +269,37 @@ static neap_error *seed_by(struct search *s,
     return error;
 }
 
-static void aim(struct search *s, int64_t target_bytes, struct plan_bound *bound) {
-    plan_bounds_at(s->bounds, target_bytes, bound, s->again);
-    s->least_seconds = s->total_seconds * (1 + 1e-9) + bound->extra_seconds;
+static neap_error *seed_cut(struct search *s) {
+    return seed_by(s, plan_seed_cut);
+}
+
+static neap_error *seed_chain(struct search *s) {
+    return seed_by(s, plan_seed_chain);
+}
+
+/* In turn, each where the best is farther from the bound than its gap. */
+static const struct seed {
+    neap_error *(*offer)(struct search *s);
+    double gap;      /* a fraction of the seconds of one run of each op */
+    bool free_order; /* of no use where the order is fixed */
+    bool small;      /* too slow for large problems */
+    bool slow;       /* a second or so */
+} seeds[] = {
+    {.offer = seed_from_bound},
+    {.offer = seed_cut, .gap = ENOUGH},
+    {.offer = seed_greedily, .gap = ENOUGH},
+    {.offer = seed_order, .gap = ENOUGH, .free_order = true},
+    {.offer = seed_greedily, .gap = ENOUGH, .free_order = true},
+    {.offer = seed_annealed_orders, .gap = 5e-3, .free_order = true, .small = true},
+    {.offer = seed_chain, .gap = 5e-3, .slow = true},
+};
+enum { N_SEEDS = sizeof seeds / sizeof *seeds };
+
+static void aim(struct search *s, int64_t target_bytes) {
+    struct plan_bound bound;
+    plan_bounds_at(s->bounds, target_bytes, &bound, s->again);
+    s->worst_moment = bound.op;
+    s->least_seconds = s->total_seconds * (1 + 1e-9) + bound.extra_seconds;
     s->target_bytes = target_bytes;
     sort_pool(s);
 }
@@ -272,25 +320,22 @@ int64_t search_floor(struct search *s) {
 }
 
 neap_error *search_seed(struct search *s, int64_t target_bytes) {
-    struct plan_bound bound;
-    aim(s, target_bytes, &bound);
-    if (bound.op != PLAN_NONE)
-        TRY(seed_from_bound(s, bound.op));
-    if (gap(s) > ENOUGH)
-        TRY(seed_greedily(s));
-    if (gap(s) > ENOUGH && !s->request->fixed_order) {
-        TRY(seed_orders(s));
-        TRY(seed_greedily(s));
+    const bool brief = plan_brief(s->request), large = s->problem->n_ops > LARGE;
+    aim(s, target_bytes);
+    for (size_t i = 0; i < N_SEEDS; i++) {
+        const struct seed *seed = &seeds[i];
+        const bool fits = isfinite(gap(s)), stopped = plan_stopped(s->request);
+        const bool skipped = (seed->free_order && s->request->fixed_order) ||
+                             (seed->small && large) ||
+                             (seed->slow && (stopped || (brief && fits))) || (stopped && fits);
+        if (!skipped && gap(s) > seed->gap)
+            TRY(seed->offer(s));
     }
-    if (gap(s) > ENOUGH)
-        TRY(seed_by(s, plan_seed_cut));
-    const bool brief = s->request->moves && s->request->moves <= BRIEF;
-    return gap(s) > (brief ? DBL_MAX : CHAIN_GAP) ? seed_by(s, plan_seed_chain) : NULL;
+    return NULL;
 }
 
 neap_error *search_tighten(struct search *s, int64_t target_bytes) {
-    struct plan_bound bound;
-    aim(s, target_bytes, &bound);
+    aim(s, target_bytes);
     return proven(s) ? NULL : seed_greedily(s);
 }
 
@@ -306,17 +351,19 @@ static const struct round {
 };
 enum { N_ROUNDS = sizeof rounds / sizeof *rounds };
 
-neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t moves) {
+neap_error *search_improve(struct search *s, int64_t target_bytes, double share) {
+    const double moves = share * (double)s->moves;
     struct plan_schedule schedule = {0};
-    struct plan_bound bound;
     neap_error *error = NULL;
-    aim(s, target_bytes, &bound);
-    const double start = gap(s), scale = fmin(HOTTEST, fmax(start, COLDEST));
-    for (size_t r = 0; r < N_ROUNDS && gap(s) > ENOUGH && !plan_stopped(s->request); r++) {
-        if (r == PROBES && gap(s) < NEAR && start - gap(s) < IDLE)
-            break;
+    aim(s, target_bytes);
+    const double hottest = fmax(HOTTEST, 1.0 / s->problem->n_ops); /* a common op's seconds */
+    double idle_worth = ENOUGH;
+    for (size_t r = 0; r < N_ROUNDS && gap(s) > idle_worth && !plan_stopped(s->request); r++) {
+        const double before_round = gap(s);
+        const double scale =
+            isfinite(before_round) ? fmin(hottest, fmax(before_round, COLDEST)) : PRESSING;
         const struct anneal_request request = {.budget_bytes = target_bytes,
-                                               .moves = (uint64_t)(rounds[r].share * (double)moves),
+                                               .moves = (uint64_t)(rounds[r].share * moves),
                                                .seed = s->request->seed * N_ROUNDS + r,
                                                .hot = scale * rounds[r].hot,
                                                .cold = scale * rounds[r].hot / 1000,
@@ -327,6 +374,8 @@ neap_error *search_improve(struct search *s, int64_t target_bytes, uint64_t move
         TRY_GOTO(plan_schedule_copy(&schedule, &s->pool[from].schedule));
         TRY_GOTO(anneal(s->sequence, &request, &schedule));
         TRY_GOTO(search_offer(s, &schedule));
+        if (before_round - gap(s) < IDLE)
+            idle_worth += IDLE_WORTH;
     }
 done:
     plan_schedule_free(&schedule);

@@ -7,10 +7,7 @@
 #include "base/process.h"
 #include "train/session.h"
 
-enum {
-    HEADROOM_BYTES = 256 << 20,
-    SMALLEST_MOVES = 100000 /* to tell the smallest budget where it is not the one asked for */
-};
+enum { HEADROOM_BYTES = 256 << 20 };
 
 int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c) {
     const struct persistent_bytes *p = &c->persistent;
@@ -63,24 +60,35 @@ static neap_error *find_wrapped(const struct compiled *c, const char *patterns, 
     return error;
 }
 
+static struct plan_request request_for(struct neap_plan *s, int64_t budget_bytes) {
+    return (struct plan_request){.strategy = "auto",
+                                 .budget_bytes = budget_bytes,
+                                 .alignment_bytes = ALIGNMENT_BYTES,
+                                 .fixed_order = s->options.plan_order == NEAP_ORDER_FIXED,
+                                 .seed = s->options.plan_seed,
+                                 .stop = deadline_passed,
+                                 .stop_context = &s->deadline};
+}
+
 neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
                           const struct neap_options *o, int64_t budget_bytes, uint64_t moves,
                           struct plan_result *out) {
+    struct plan_request request = request_for(s, budget_bytes);
     bool *wrapped = NULL;
     if (o->recompute_layers)
         TRY(find_wrapped(c, o->recompute_layers, &wrapped));
-    const struct plan_request request = {.strategy = o->recompute,
-                                         .wrapped = wrapped,
-                                         .budget_bytes = budget_bytes,
-                                         .alignment_bytes = ALIGNMENT_BYTES,
-                                         .fixed_order = o->plan_order == NEAP_ORDER_FIXED,
-                                         .seed = o->plan_seed,
-                                         .moves = moves,
-                                         .stop = deadline_passed,
-                                         .stop_context = &s->deadline};
+    request.strategy = o->recompute;
+    request.wrapped = wrapped;
+    request.moves = moves;
     neap_error *error = plan_solve(&c->problem, &request, out);
     free(wrapped);
     return error;
+}
+
+neap_error *session_solve_smallest(struct neap_plan *s, const struct compiled *c,
+                                   struct plan_result *out) {
+    const struct plan_request request = request_for(s, 0);
+    return plan_solve_smallest(&c->problem, &request, out);
 }
 
 static neap_error *solve_store_all(const struct compiled *c, struct plan_result *out) {
@@ -94,15 +102,14 @@ static neap_error *find_smallest(struct neap_plan *s) {
     struct plan_result least;
     struct plan_bound bound;
     neap_error *error = NULL;
-    struct neap_options o = s->options;
-    o.recompute = "auto";
-    o.recompute_layers = NULL;
     bool wanted = s->options.memory.kind == NEAP_SIZE_MIN;
-    TRY(session_solve(s, s->step, &o, 0, wanted ? 0 : SMALLEST_MOVES, &least));
+    TRY(session_solve_smallest(s, s->step, &least));
+    if (wanted)
+        TRY_GOTO(session_solve(s, s->step, &s->options, least.arena_bytes, 0, &s->plan));
     int64_t micro = session_micro_size(&s->options),
             micro_batches = (s->options.batch + micro - 1) / micro;
     double micro_seconds, update_seconds;
-    bool planned_less = s->plan.schedule.n && s->plan.arena_bytes < least.arena_bytes;
+    bool planned_less = s->plan.schedule.n && s->plan.arena_bytes <= least.arena_bytes;
     compiled_seconds(s->step, planned_less ? &s->plan.schedule : &least.schedule, &micro_seconds,
                      &update_seconds);
     if (planned_less)
@@ -115,8 +122,6 @@ static neap_error *find_smallest(struct neap_plan *s) {
     s->report.smallest_budget_bytes =
         least.arena_bytes + (s->report.budget_is_arena ? 0 : session_outside_arena(s, s->step));
     if (wanted) {
-        s->plan = least;
-        least = (struct plan_result){0};
         s->plan.fits = s->plan.arena_bytes <= s->arena_budget_bytes;
         if (s->plan.fits && !s->report.budget_is_arena)
             s->report.budget_bytes = s->report.smallest_budget_bytes;
@@ -135,11 +140,32 @@ static neap_error *find_bound(struct neap_plan *s) {
     return NULL;
 }
 
+/* The smallest arena within the overhead, which becomes the budget if it is within the limits. */
+static neap_error *solve_within_overhead(struct neap_plan *s) {
+    const struct neap_options *o = &s->options;
+    int64_t micro = session_micro_size(o), n = (o->batch + micro - 1) / micro;
+    double most = (1 + o->max_overhead) * s->store_all.measure.seconds,
+           once = report_once_seconds(s->step, 1), all = report_once_seconds(s->step, n);
+    if (all > most * (1 + 1e-9))
+        return error_make(NEAP_ERROR_BUDGET,
+                          "slices of %lld cost %.3g %% of store-all's time, without recompute",
+                          (long long)micro, 100 * (all / s->store_all.measure.seconds - 1));
+    const struct plan_request request = request_for(s, s->arena_budget_bytes);
+    TRY(plan_least(&s->step->problem, &request, once + (most - all) / (double)n, &s->plan));
+    if (!s->plan.fits)
+        return NULL;
+    s->arena_budget_bytes = s->report.budget_bytes = s->plan.arena_bytes;
+    s->report.budget_is_arena = true;
+    return NULL;
+}
+
 neap_error *session_plan_step(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
     TRY(solve_store_all(s->whole, &s->store_all));
     s->arena_budget_bytes = session_arena_budget(s);
-    if (!least)
+    if (s->options.max_overhead >= 0)
+        TRY(solve_within_overhead(s));
+    else if (!least)
         TRY(session_solve(s, s->step, &s->options, s->arena_budget_bytes, 0, &s->plan));
     TRY(find_smallest(s));
     return find_bound(s);

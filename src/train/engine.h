@@ -3,6 +3,7 @@
 #ifndef NEAP_TRAIN_ENGINE_H
 #define NEAP_TRAIN_ENGINE_H
 
+#include "train/guard.h"
 #include "train/session.h"
 
 enum { ENGINE_PROGRAMS = 6 };
@@ -19,10 +20,14 @@ struct engine {
     struct neap_plan *session;
     struct store *store;
     struct arena arena;
+    bool borrowed_store, borrowed_arena;
     struct engine_program programs[ENGINE_PROGRAMS];
     int n_programs;
     struct run_params params; /* of the window under way */
     int64_t window_samples;   /* so far */
+    struct guard guard;       /* where what is not finite is left out */
+    struct loss_scaler scaler;
+    bool skipped; /* the last window left no trace */
 };
 
 struct engine_request {
@@ -30,6 +35,10 @@ struct engine_request {
     int64_t train_samples; /* of an epoch; 0: a multiple of the batch */
     int64_t eval_samples;  /* 0: no evaluation */
     bool dry;              /* compile and plan all programs, allocate nothing */
+    /* Borrowed, to take turns with other engines: a store of the same network compiled alike, and
+     * an arena that is large enough. NULL: the engine's own. */
+    struct store *store;
+    const struct arena *arena;
 };
 /* The session's report then holds the arena that the largest of the programs needs. */
 MUST_USE neap_error *engine_create(const struct engine_request *request, struct engine **out);
@@ -42,7 +51,10 @@ void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t tru
 /* `count` samples, sliced into micro-batches. */
 MUST_USE neap_error *engine_batch(struct engine *engine, const float *images, const int32_t *labels,
                                   int64_t count);
+/* NEAP_ERROR_DIVERGED where no loss scale would help. */
 MUST_USE neap_error *engine_end(struct engine *engine);
+/* Updates before the next window that were left out: what the optimizer counts is the others. */
+void engine_set_skipped(struct engine *engine, int64_t skipped);
 
 /* Forward alone, with the running statistics. */
 MUST_USE neap_error *engine_evaluate(struct engine *engine, const float *images,

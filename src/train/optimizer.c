@@ -24,16 +24,22 @@ static uint32_t fill_adamw(const struct neap_options *o, void *attrs) {
     return 2;
 }
 
+static uint32_t fill_none(const struct neap_options *o, void *attrs) {
+    (void)o, (void)attrs;
+    return 0;
+}
+
 /* The names of the states are PyTorch's. */
 static const struct optimizer {
     const char *name;
-    const struct op_def *op;
+    const struct op_def *op; /* NULL: gradients alone, which nothing clears */
     uint32_t (*fill)(const struct neap_options *o, void *attrs); /* the number of states */
     const char *states[2];
 } optimizers[] = {
     {"sgd", &op_sgd, fill_sgd, {"momentum_buffer"}},
     {"adam", &op_adam, fill_adam, {"exp_avg", "exp_avg_sq"}},
     {"adamw", &op_adam, fill_adamw, {"exp_avg", "exp_avg_sq"}},
+    {"none", NULL, fill_none, {NULL}},
 };
 
 neap_error *optimizer_of(const struct neap_options *o, struct optimizer_attrs *attrs,
@@ -51,6 +57,13 @@ neap_error *optimizer_of(const struct neap_options *o, struct optimizer_attrs *a
             return error_make(NEAP_ERROR_USAGE, "nesterov needs sgd with momentum");
         return NULL;
     }
-    return error_make(NEAP_ERROR_USAGE, "unknown optimizer '%s': there are sgd, adam and adamw",
-                      o->optimizer);
+    return error_make(NEAP_ERROR_USAGE,
+                      "unknown optimizer '%s': there are sgd, adam, adamw and none", o->optimizer);
+}
+
+neap_error *optimizer_check_updates(const struct neap_options *o) {
+    if (strcmp(o->optimizer, "none"))
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE, "the optimizer 'none' is for planning and measuring: it "
+                                        "leaves every weight as it is");
 }

@@ -13,5 +13,7 @@ struct optimizer_attrs {
  * unknown name or an option that the optimizer would ignore. */
 MUST_USE neap_error *optimizer_of(const struct neap_options *options, struct optimizer_attrs *attrs,
                                   struct update_options *out);
+/* Refuses `none`, for what is nothing without updates. */
+MUST_USE neap_error *optimizer_check_updates(const struct neap_options *options);
 
 #endif

@@ -4,6 +4,7 @@
 void neap_options_default(struct neap_options *o) {
     *o = (struct neap_options){
         .dropout = -1,
+        .max_overhead = -1,
         .batch = 64,
         .grad_accum_steps = 1,
         .recompute = "auto",
@@ -17,6 +18,7 @@ void neap_options_default(struct neap_options *o) {
         .schedule = "constant",
         .normalize = "auto",
         .data_format = "auto",
+        .random_crop = -1,
         .epochs = 1,
         .updates = 3,
         .shuffle = true,

@@ -10,8 +10,6 @@
 #include "plan/plan.h"
 #include "train/deadline.h"
 
-/* Moves of the search for the smallest peak: a figure of the report, not the plan. */
-enum { SMALLEST_MOVES = 100000 };
 /* Sums of the same costs in another order differ by no more of the whole. */
 static const double rounding = 1e-11;
 
@@ -19,7 +17,7 @@ struct bare {
     const struct neap_problem_options *options;
     struct neap_problem_report *report;
     struct plan_problem problem;
-    struct plan_result plan, least; /* under the budget; of the smallest peak */
+    struct plan_result plan;
     struct deadline deadline;
 };
 
@@ -47,38 +45,27 @@ static int64_t budget_of(const struct neap_size *arena, int64_t peak_bytes) {
     return bytes < 0x1p62L ? (int64_t)bytes : (int64_t)1 << 62;
 }
 
-static neap_error *solve(struct bare *b, int64_t budget_bytes, uint64_t moves,
-                         struct plan_result *out) {
+/* The plan, and the smallest peak that any was found for. */
+static neap_error *solve_both(struct bare *b) {
+    struct neap_problem_report *r = b->report;
     const struct plan_request request = {.strategy = "auto",
-                                         .budget_bytes = budget_bytes,
+                                         .budget_bytes = r->budget_bytes,
                                          .alignment_bytes = 1,
                                          .live_peak = true,
                                          .fixed_order = b->options->order == NEAP_ORDER_FIXED,
                                          .seed = b->options->seed,
-                                         .moves = moves,
                                          .stop = deadline_passed,
                                          .stop_context = &b->deadline};
-    return plan_solve(&b->problem, &request, out);
-}
-
-/* The plan, and the smallest peak that any was found for. Where that search comes upon a plan that
- * fits and the first one did not, it is the plan. */
-static neap_error *solve_both(struct bare *b) {
-    struct neap_problem_report *r = b->report;
-    TRY(solve(b, r->budget_bytes, 0, &b->plan));
+    struct plan_result least;
+    TRY(plan_solve(&b->problem, &request, &b->plan));
     r->smallest_budget_bytes = b->plan.measure.peak_bytes;
     r->stopped = b->plan.stopped;
     if (deadline_passed(&b->deadline))
         return NULL;
-    TRY(solve(b, 0, SMALLEST_MOVES, &b->least));
-    if (b->least.measure.peak_bytes >= r->smallest_budget_bytes)
-        return NULL;
-    r->smallest_budget_bytes = b->least.measure.peak_bytes;
-    if (b->plan.measure.peak_bytes <= r->budget_bytes)
-        return NULL;
-    plan_result_free(&b->plan);
-    b->plan = b->least;
-    b->least = (struct plan_result){0};
+    TRY(plan_solve_smallest(&b->problem, &request, &least));
+    if (least.measure.peak_bytes < r->smallest_budget_bytes)
+        r->smallest_budget_bytes = least.measure.peak_bytes;
+    plan_result_free(&least);
     return NULL;
 }
 
@@ -167,7 +154,6 @@ neap_error *neap_problem_plan(const struct neap_problem_options *options,
 done:
     file_writer_abort(writer);
     plan_result_free(&b.plan);
-    plan_result_free(&b.least);
     pool_free(&b.problem.pool);
     return error;
 }

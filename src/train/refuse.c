@@ -7,12 +7,12 @@
 
 /* The least bytes that single samples need, in the budget's unit; -1 where the network cannot be
  * sliced so. */
-static int64_t single_least(const struct neap_plan *s) {
+static int64_t single_least(struct neap_plan *s) {
     struct variant v;
     int64_t bytes = -1;
     neap_error *error = variant_open(s, s->options.batch, 1, &v);
     if (!error)
-        error = variant_solve_least(&v, VARIANT_MOVES);
+        error = variant_solve_least(&v);
     if (!error)
         bytes = v.least_arena_bytes +
                 (s->report.budget_is_arena ? 0 : session_outside_arena(&v.s, v.s.step));
@@ -33,7 +33,7 @@ static void suggest_slicing(struct neap_plan *s, char *text, size_t size) {
 }
 
 /* "-b 37": the largest batch, where it was asked for. */
-static void suggest_batch(const struct neap_plan *s, char *text, size_t size) {
+static void suggest_batch(struct neap_plan *s, char *text, size_t size) {
     const struct neap_max_batch *found = s->report.max_batch;
     text[0] = 0;
     if (found && found->batch)

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "train/costs.h"
 #include "train/data.h"
+#include "train/guard.h"
 
 int64_t session_window(const struct neap_plan *s) {
     return s->options.batch * s->options.grad_accum_steps;
@@ -18,13 +20,31 @@ static int64_t queue_bytes(const struct neap_plan *s) {
     return LOADER_DEPTH * s->options.batch * (shape[0] * shape[1] * shape[2] * 4 + 4);
 }
 
+bool session_is_guarded(const struct neap_plan *s) {
+    return !s->evaluation && (s->options.on_nan == NEAP_NAN_SKIP || s->precision == DTYPE_F16);
+}
+
 int64_t session_host_bytes(const struct neap_plan *s) {
     if (s->without_host)
         return 0;
-    return s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s);
+    bool guarded = session_is_guarded(s);
+    return (s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s)) +
+           (guarded ? guard_bytes(s->model) : 0);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------ */
+
+/* The overhead decides the memory: nothing else may. */
+static neap_error *check_overhead(const struct neap_options *o) {
+    bool bounded = o->memory.kind != NEAP_SIZE_UNSET || o->arena.kind != NEAP_SIZE_UNSET;
+    bool told = strcmp(o->recompute, "auto") || o->recompute_layers;
+    bool open = o->batch == NEAP_BATCH_MAX || o->max_batch || o->micro_batch < 0;
+    if (!bounded && !told && !open)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE,
+                      "the smallest arena within an overhead is found by '--recompute auto', "
+                      "without another limit, for a batch and slices that are given");
+}
 
 static neap_error *check_options(const struct neap_options *o) {
     bool largest = o->batch == NEAP_BATCH_MAX,
@@ -42,9 +62,23 @@ static neap_error *check_options(const struct neap_options *o) {
         return error_make(NEAP_ERROR_USAGE,
                           "the smallest memory is found by '--recompute auto': it cannot be told "
                           "what to recompute");
-    if (strcmp(o->precision, "fp32"))
-        return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
+    if (o->max_overhead >= 0)
+        TRY(check_overhead(o));
     return NULL;
+}
+
+static neap_error *precision_of(const char *name, enum dtype *out) {
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } precisions[] = {{"fp32", DTYPE_F32}, {"bf16", DTYPE_BF16}, {"fp16", DTYPE_F16}};
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (!strcmp(precisions[i].name, name)) {
+            *out = precisions[i].dtype;
+            return NULL;
+        }
+    return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there are fp32, bf16 and fp16",
+                      name);
 }
 
 int64_t session_micro_size(const struct neap_options *o) {
@@ -60,9 +94,11 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
-    s->update.gradients = several                      ? GRADIENTS_ACCUMULATED
-                          : o->fuse_update == NEAP_OFF ? GRADIENTS_STORED
-                                                       : GRADIENTS_FUSED;
+    /* Gradients are looked at before any of them is used. */
+    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s) || !s->update.op;
+    s->update.gradients = several  ? GRADIENTS_ACCUMULATED
+                          : stored ? GRADIENTS_STORED
+                                   : GRADIENTS_FUSED;
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
@@ -71,14 +107,15 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
     return (struct compile_options){.model = s->model,
                                     .batch = batch,
                                     .training = training,
+                                    .precision = s->precision,
+                                    .scaled_loss = s->precision == DTYPE_F16,
                                     .update = s->update,
                                     .input_gradient = s->options.input_gradient,
                                     .seed = 1 / (double)session_window(s),
                                     .device = s->device,
                                     .fixed = fixed,
                                     /* measuring allocates: not beside a store and an arena */
-                                    .measured_costs =
-                                        s->options.cost == NEAP_COST_MEASURED && !fixed};
+                                    .measured = fixed ? NULL : s->measured};
 }
 
 neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
@@ -97,16 +134,30 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->available_bytes = neap_available_bytes();
     s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
+    TRY(precision_of(s->options.precision, &s->precision));
+    TRY(scaler_of(s->options.loss_scale, s->precision == DTYPE_F16, &s->scaler));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
     s->device = r->device;
     s->owns_device = !r->device;
     if (s->owns_device)
         TRY(device_open(s->options.device, s->options.threads, &s->device));
+    s->measured = r->measured;
+    s->owns_measured = !r->measured;
+    if (s->owns_measured)
+        TRY(costs_open(&s->options, s->device, &s->measured));
     TRY(session_find_batch(s));
     TRY(session_choose_slicing(s));
     session_choose_gradients(s);
     return NULL;
+}
+
+/* Whoever opened them keeps them. */
+static neap_error *keep_costs(struct neap_plan *s) {
+    if (!s->measured || !s->owns_measured)
+        return NULL;
+    measured_save(s->measured);
+    return measured_note(s->measured) ? session_decide(s, measured_note(s->measured)) : NULL;
 }
 
 static neap_error *build(struct neap_plan *s, const struct session_request *r) {
@@ -122,7 +173,8 @@ static neap_error *build(struct neap_plan *s, const struct session_request *r) {
     TRY(session_report(s));
     if (r->advise)
         TRY(session_advise_slicing(s));
-    return session_report_batch(s);
+    TRY(session_report_batch(s));
+    return keep_costs(s);
 }
 
 neap_error *session_create(const struct session_request *request, struct neap_plan **out) {
@@ -150,6 +202,8 @@ void neap_plan_free(neap_plan *s) {
         compiled_free(s->step);
     compiled_free(s->whole);
     graph_free(s->model);
+    if (s->owns_measured)
+        measured_free(s->measured);
     if (s->owns_device)
         device_close(s->device);
     free(s->layers);

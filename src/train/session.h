@@ -7,6 +7,7 @@
 #include "exec/program.h"
 #include "train/deadline.h"
 #include "train/optimizer.h"
+#include "train/scaler.h"
 
 enum { LOADER_DEPTH = 2 }; /* batches in host memory, the one in use included */
 
@@ -17,13 +18,18 @@ struct neap_plan {
     struct neap_options options;
     struct device *device;
     bool owns_device;
+    struct measured *measured; /* costs; NULL: modelled */
+    bool owns_measured;
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
-    struct compiled *whole; /* the whole batch in one piece */
-    struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
+    enum dtype precision;      /* of activations */
+    struct loss_scaler scaler; /* as it starts */
+    struct compiled *whole;    /* the whole batch in one piece */
+    struct compiled *step; /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
     struct plan_result plan;      /* of step */
+    int64_t sliced_arena_bytes;   /* store-all's where gradients are kept; 0: not known yet */
     const struct run_data *data;  /* as in the request */
     bool without_host;
     struct deadline deadline; /* of the options' time limit */
@@ -47,6 +53,7 @@ struct session_request {
                                     NULL: the queue of a loader counts */
     bool without_host;           /* neither counts */
     struct device *device;       /* to run on, borrowed; NULL: opened as the options say */
+    struct measured *measured;   /* borrowed too, for measured costs; NULL: opened */
     bool evaluation;             /* forward alone, without gradients or optimizer */
     bool allow_unfit;            /* a plan that does not fit is not an error */
     bool advise;                 /* say in the report where slices would win */
@@ -95,6 +102,8 @@ MUST_USE neap_error *session_open_model(const struct session_request *request, n
 int64_t session_micro_size(const struct neap_options *o);
 /* Where the parameters' gradients live, by the options' slicing and accumulation. */
 void session_choose_gradients(struct neap_plan *s);
+/* Is a window looked at before its update, so that it can be left out? */
+bool session_is_guarded(const struct neap_plan *s);
 /* What the data, or else a loader's queue, holds at the options' batch. */
 int64_t session_host_bytes(const struct neap_plan *s);
 /* budget.c: the bytes that the limits leave for the arena of s->step; the report's budget. */
@@ -111,6 +120,9 @@ MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch
 MUST_USE neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
                                    const struct neap_options *o, int64_t budget_bytes,
                                    uint64_t moves, struct plan_result *out);
+/* The plan with the smallest arena that is found, whatever the budget. */
+MUST_USE neap_error *session_solve_smallest(struct neap_plan *s, const struct compiled *c,
+                                            struct plan_result *out);
 /* Weights, gradients, state, buffers and host memory. */
 int64_t session_outside_arena(const struct neap_plan *s, const struct compiled *c);
 /* Adds to the report's decision. */

@@ -13,10 +13,10 @@ int slicing_halvings(int64_t batch);
 
 /* Of the ways to slice the session's batch, the one that takes the least time; *found false where
  * none fits in less than `below_seconds` a sample. Of equals the larger slices. */
-MUST_USE neap_error *slicing_fastest(const struct neap_plan *s, double below_seconds,
+MUST_USE neap_error *slicing_fastest(struct neap_plan *s, double below_seconds,
                                      struct variant *best, bool *found);
 /* The one that needs the smallest budget, the whole batch in one piece included. */
-MUST_USE neap_error *slicing_least(const struct neap_plan *s, struct variant *best);
+MUST_USE neap_error *slicing_least(struct neap_plan *s, struct variant *best);
 
 /* What slices of `micro` samples change in the results: "batch norm over 4 samples". */
 enum { SLICING_TEXT = 96 };

@@ -3,14 +3,23 @@
 
 #include <math.h>
 
-/* A percentage is of store-all's arena, at this batch and with this update. */
-static neap_error *solve_store_all(struct neap_plan *s) {
+/* A percentage is of store-all's arena, at this batch and with this update: the same for all
+ * slicings of the session's batch. */
+static neap_error *solve_store_all(struct neap_plan *session, struct neap_plan *s) {
     struct neap_options o = s->options;
+    const bool shared = s->options.micro_batch && o.batch == session->options.batch;
+    if (shared && session->sliced_arena_bytes) {
+        s->store_all.arena_bytes = session->sliced_arena_bytes;
+        return NULL;
+    }
     o.recompute = "none";
     o.recompute_layers = NULL;
     if (!s->whole)
         TRY(session_compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
-    return session_solve(s, s->whole, &o, INT64_MAX, 0, &s->store_all);
+    TRY(session_solve(s, s->whole, &o, INT64_MAX, 0, &s->store_all));
+    if (shared)
+        session->sliced_arena_bytes = s->store_all.arena_bytes;
+    return NULL;
 }
 
 /* What a plan with that arena needs: the arena where it alone is bounded, else everything. The same
@@ -36,7 +45,7 @@ static neap_error *bound(struct variant *v) {
     return NULL;
 }
 
-static neap_error *build(struct variant *v) {
+static neap_error *build(struct neap_plan *session, struct variant *v) {
     struct neap_plan *s = &v->s;
     session_choose_gradients(s);
     s->host_bytes = session_host_bytes(s);
@@ -44,18 +53,20 @@ static neap_error *build(struct variant *v) {
     if (v->micro == v->batch)
         s->whole = s->step;
     if (s->options.arena.kind == NEAP_SIZE_PERCENT)
-        TRY(solve_store_all(s));
+        TRY(solve_store_all(session, s));
     return bound(v);
 }
 
-neap_error *variant_open(const struct neap_plan *session, int64_t batch, int64_t micro,
+neap_error *variant_open(struct neap_plan *session, int64_t batch, int64_t micro,
                          struct variant *v) {
     *v = (struct variant){.batch = batch,
                           .micro = micro,
                           .micro_batches = (batch + micro - 1) / micro,
                           .s = {.options = session->options,
                                 .device = session->device,
+                                .measured = session->measured,
                                 .model = session->model,
+                                .precision = session->precision,
                                 .update = session->update,
                                 .deadline = session->deadline,
                                 .data = session->data,
@@ -64,7 +75,7 @@ neap_error *variant_open(const struct neap_plan *session, int64_t batch, int64_t
                                 .evaluation = session->evaluation}};
     v->s.options.batch = batch;
     v->s.options.micro_batch = micro < batch ? micro : 0;
-    neap_error *error = build(v);
+    neap_error *error = build(session, v);
     if (error)
         variant_close(v);
     return error;
@@ -80,12 +91,9 @@ neap_error *variant_solve(struct variant *v, uint64_t moves) {
     return NULL;
 }
 
-neap_error *variant_solve_least(struct variant *v, uint64_t moves) {
+neap_error *variant_solve_least(struct variant *v) {
     struct plan_result least;
-    struct neap_options o = v->s.options;
-    o.recompute = "auto";
-    o.recompute_layers = NULL;
-    TRY(session_solve(&v->s, v->s.step, &o, 0, moves, &least));
+    TRY(session_solve_smallest(&v->s, v->s.step, &least));
     v->least_arena_bytes = least.arena_bytes;
     v->least_bytes = need_bytes(v, least.arena_bytes);
     plan_result_free(&least);

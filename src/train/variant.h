@@ -20,12 +20,12 @@ struct variant {
 };
 
 /* `session` needs what compiling needs. */
-MUST_USE neap_error *variant_open(const struct neap_plan *session, int64_t batch, int64_t micro,
+MUST_USE neap_error *variant_open(struct neap_plan *session, int64_t batch, int64_t micro,
                                   struct variant *v);
 /* The plan under the limits by the options' strategy: v->s.plan, which may not fit. */
 MUST_USE neap_error *variant_solve(struct variant *v, uint64_t moves);
 /* The smallest budget that a plan is found for, whatever the limits and the strategy. */
-MUST_USE neap_error *variant_solve_least(struct variant *v, uint64_t moves);
+MUST_USE neap_error *variant_solve_least(struct variant *v);
 /* What a report says of a solved variant. */
 void variant_totals(const struct variant *v, int64_t *peak_bytes, int64_t *arena_bytes);
 void variant_close(struct variant *v);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/philox.h"
 #include "base/process.h"
 #include "ops/ops.h"
+#include "train/batch.h"
 #include "train/engine.h"
 #include "train/poison.h"
 
@@ -40,8 +40,7 @@ struct side {
 
 struct verify {
     struct side all, plan; /* store-all, and the plan in question */
-    float *images;
-    int32_t *labels;
+    struct batch batch;
     struct neap_verify_report *report;
 };
 
@@ -148,19 +147,6 @@ static void close_side(struct side *side) {
     neap_plan_free(side->session);
 }
 
-/* A batch that is a function of the update alone. */
-static void make_batch(struct verify *v, int64_t update) {
-    int64_t shape[3], classes, batch = v->all.session->options.batch;
-    uint64_t seed = v->all.session->options.seed;
-    session_sample_shape(v->all.session->model, shape, &classes);
-    int64_t n = batch * shape[0] * shape[1] * shape[2];
-    for (int64_t i = 0; i < n; i++)
-        v->images[i] = 2 * philox_float(philox_at(seed, (uint64_t)update, (uint64_t)i).word[0]) - 1;
-    for (int64_t i = 0; i < batch; i++)
-        v->labels[i] =
-            (int32_t)(philox_at(~seed, (uint64_t)update, (uint64_t)i).word[0] % (uint64_t)classes);
-}
-
 static neap_error *run_update(struct verify *v, struct side *side, int64_t update, double *loss) {
     const struct neap_plan *s = side->session;
     engine_begin(side->engine, (uint64_t)update, s->options.lr, session_window(s));
@@ -168,7 +154,7 @@ static neap_error *run_update(struct verify *v, struct side *side, int64_t updat
         memset(side->watches[i].masks, 0,
                side->watches[i].program->g->n_nodes * sizeof *side->watches[i].masks);
     for (int64_t a = 0; a < s->options.grad_accum_steps; a++)
-        TRY(engine_batch(side->engine, v->images, v->labels, s->options.batch));
+        TRY(engine_batch(side->engine, v->batch.images, v->batch.labels, s->options.batch));
     TRY(engine_end(side->engine));
     *loss = engine_take_metrics(side->engine).loss / (double)session_window(s);
     return NULL;
@@ -183,7 +169,7 @@ static int by_value(const void *a, const void *b) {
 static neap_error *measure(struct verify *v) {
     struct side *const sides[] = {&v->all, &v->plan};
     double loss;
-    make_batch(v, 0);
+    batch_fill(&v->batch, v->all.session->options.seed, 0);
     for (int step = -1; step < TIMED_STEPS; step++)
         for (int i = 0; i < 2; i++) {
             double start = process_seconds();
@@ -277,7 +263,7 @@ static void compare_masks(struct verify *v, int64_t update) {
 
 static neap_error *compare_update(struct verify *v, int64_t update) {
     struct neap_verify_report *r = v->report;
-    make_batch(v, update);
+    batch_fill(&v->batch, v->all.session->options.seed, (uint64_t)update);
     TRY(run_update(v, &v->all, update, &r->loss_store_all));
     TRY(run_update(v, &v->plan, update, &r->loss));
     if (memcmp(&r->loss, &r->loss_store_all, sizeof r->loss)) {
@@ -292,18 +278,14 @@ static neap_error *compare_update(struct verify *v, int64_t update) {
 static neap_error *verify(struct verify *v, const struct neap_options *options) {
     struct neap_verify_report *r = v->report;
     struct neap_options all = *options;
-    int64_t shape[3], classes;
     all.recompute = "none";
     all.recompute_layers = NULL;
     all.memory = all.arena = (struct neap_size){0};
+    all.max_overhead = -1;
     TRY(open_side(&v->plan, options, NULL));
     all.micro_batch = v->plan.session->options.micro_batch;
     TRY(open_side(&v->all, &all, v->plan.session->device));
-    session_sample_shape(v->all.session->model, shape, &classes);
-    size_t batch = (size_t)options->batch;
-    TRY(memory_alloc(batch * (size_t)(shape[0] * shape[1] * shape[2]), sizeof *v->images,
-                     &v->images));
-    TRY(memory_alloc(batch, sizeof *v->labels, &v->labels));
+    TRY(batch_create(v->all.session->model, options->batch, &v->batch));
     TRY(measure(v));
     restart(&v->all, false);
     restart(&v->plan, true);
@@ -339,9 +321,9 @@ neap_error *neap_verify(const struct neap_options *options, struct neap_verify_r
     if (options->updates < 1)
         return error_make(NEAP_ERROR_USAGE, "%lld updates: there must be at least one",
                           (long long)options->updates);
+    TRY(optimizer_check_updates(options));
     neap_error *error = verify(&v, options);
-    free(v.images);
-    free(v.labels);
+    batch_free(&v.batch);
     close_side(&v.all);
     close_side(&v.plan);
     return error;

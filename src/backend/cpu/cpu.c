@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/cpu/dnn.h"
+#include "backend/cpu/wide.h"
 #include "backend/reference.h"
 
 #define KERNEL(name) extern const struct kernel kernel_##name;
@@ -17,6 +18,9 @@
 
 const struct kernel *const cpu_kernels[] = {
 #define KERNEL(name) &kernel_##name,
+#include "backend/cpu/kernels.def"
+#undef KERNEL
+#define KERNEL(name) &wide_##name,
 #include "backend/cpu/kernels.def"
 #undef KERNEL
     &kernel_reference,
@@ -58,6 +62,10 @@ static void free_memory(struct device *device, void *memory, size_t bytes) {
     (void)device;
     if (memory)
         munmap(memory, bytes ? bytes : 1);
+}
+
+int cpu_channel_block(void) {
+    return dnn_channel_block();
 }
 
 /* ---- what a report about a problem should carry --------------------------------------------- */

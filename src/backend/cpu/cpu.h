@@ -9,4 +9,7 @@ extern const struct backend backend_cpu;
 /* The kernels in order of choice, NULL-terminated: kernels.def. */
 extern const struct kernel *const cpu_kernels[];
 
+/* Channels in a block of the activations that the library likes on this processor: 8 or 16. */
+int cpu_channel_block(void);
+
 #endif
