@@ -41,7 +41,7 @@ struct plan_json_plan {
 MUST_USE neap_error *plan_json_read(const char *path, const struct plan_json *here,
                                     struct plan_json_plan *out);
 
-/* The schedule alone, of a plan of the same ops, whatever the batch and the bytes are. */
+/* The schedule alone, of a plan of the same ops by name, whatever the batch and the bytes are. */
 MUST_USE neap_error *plan_json_read_schedule(const char *path, const struct plan_json *here,
                                              struct plan_schedule *out);
 

@@ -14,7 +14,7 @@ struct reader {
     const struct plan_json *here;
     json_t *root;
     uint32_t *op_of; /* by op of the file: the problem's */
-    bool any_bytes;  /* another batch will do */
+    bool ops_alone;  /* values may differ: another batch, other scratch */
 };
 
 /* ---- the document --------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static neap_error *check_value(const struct reader *r, const json_t *row, uint32
     if (here && strcmp(name, here))
         return DIFFERENT(r, "value %u is '%s' there and '%s' here", v, name, here);
     TRY(get_integer(r, row, "bytes", INT64_MAX, &bytes));
-    if (!r->any_bytes && bytes != value->bytes)
+    if (bytes != value->bytes)
         return DIFFERENT(r, "value '%s' has %lld bytes there and %lld here", name, (long long)bytes,
                          (long long)value->bytes);
     if (json_is_true(json_object_get(row, "persistent")) != value->persistent)
@@ -152,10 +152,8 @@ static neap_error *find_among_alternatives(struct reader *r, const json_t *row, 
     uint32_t primary = plan_primary(p, o);
     bool same;
     TRY(same_values(r, row, o, &same));
-    if (same) {
-        r->op_of[o] = o;
+    if (same)
         return NULL;
-    }
     for (uint32_t other = 0; other < p->n_ops + p->n_alternatives; other++) {
         if (plan_primary(p, other) != primary)
             continue;
@@ -177,7 +175,8 @@ static neap_error *check_op(struct reader *r, const json_t *row, uint32_t o) {
     if (strcmp(name, node->name) || strcmp(kind, node->op->name))
         return DIFFERENT(r, "op %u is '%s' (%s) there and '%s' (%s) here", o, name, kind,
                          node->name, node->op->name);
-    return find_among_alternatives(r, row, o);
+    r->op_of[o] = o;
+    return r->ops_alone ? NULL : find_among_alternatives(r, row, o);
 }
 
 static neap_error *check_ops(struct reader *r) {
@@ -234,11 +233,10 @@ static void close_reader(struct reader *r) {
 
 neap_error *plan_json_read_schedule(const char *path, const struct plan_json *here,
                                     struct plan_schedule *out) {
-    struct reader r = {.path = path, .here = here, .any_bytes = true};
+    struct reader r = {.path = path, .here = here, .ops_alone = true};
     neap_error *error = NULL;
     *out = (struct plan_schedule){0};
     TRY_GOTO(load(&r));
-    TRY_GOTO(check_values(&r));
     TRY_GOTO(check_ops(&r));
     TRY_GOTO(read_steps(&r, out));
 done:

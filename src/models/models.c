@@ -5,11 +5,10 @@
 
 static const struct {
     struct neap_model_info info;
-    int64_t least_size; /* of images: less would leave a layer without an output */
     void (*build)(neap_graph *g, const struct model_spec *spec);
 } models[] = {
-#define MODEL(name, channels, image_size, least_size, num_classes, summary)                        \
-    {{#name, summary, channels, image_size, num_classes}, least_size, model_##name},
+#define MODEL(name, channels, image_size, num_classes, summary)                                    \
+    {{#name, summary, channels, image_size, num_classes}, model_##name},
 #include "models/models.def"
 #undef MODEL
 };
@@ -36,13 +35,29 @@ static neap_error *build(size_t index, const struct model_spec *spec, neap_graph
     return error;
 }
 
-static neap_error *check_size(size_t index, int64_t size) {
-    long long least = models[index].least_size;
-    if (size >= least)
-        return NULL;
-    return error_make(NEAP_ERROR_USAGE,
-                      "images of %lldx%lld are too small for %s: at least %lldx%lld",
-                      (long long)size, (long long)size, models[index].info.name, least, least);
+static bool builds(size_t index, struct model_spec spec, int64_t image_size) {
+    neap_graph *g = NULL;
+    spec.image_size = image_size;
+    neap_error *error = build(index, &spec, &g);
+    neap_error_free(error);
+    neap_graph_free(g);
+    return !error;
+}
+
+/* Where images of another size would do: the least larger one. Most networks take any from some
+ * size on, those of cells multiples of 4. */
+static neap_error *explain_size(size_t index, const struct model_spec *spec, neap_error *error) {
+    int64_t size = spec->image_size, would_do = size + 1, own = models[index].info.image_size;
+    if (neap_error_code(error) != NEAP_ERROR_MODEL)
+        return error;
+    while (would_do < size + own && !builds(index, *spec, would_do))
+        would_do++;
+    if (would_do == size + own)
+        return error;
+    neap_error_free(error);
+    return error_make(NEAP_ERROR_USAGE, "images of %lldx%lld do not suit %s: %lldx%lld would",
+                      (long long)size, (long long)size, models[index].info.name,
+                      (long long)would_do, (long long)would_do);
 }
 
 neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,
@@ -60,8 +75,8 @@ neap_error *neap_graph_model(const char *name, const struct neap_model_options *
             .num_classes = o->num_classes ? o->num_classes : info->num_classes,
             .dropout = o->dropout_set ? o->dropout : -1,
         };
-        TRY(check_size(i, spec.image_size));
-        return build(i, &spec, out);
+        neap_error *error = build(i, &spec, out);
+        return error ? explain_size(i, &spec, error) : NULL;
     }
     return error_make(NEAP_ERROR_MODEL, "there is no model '%s': see 'neap models'", name);
 }

@@ -11,7 +11,7 @@ struct model_spec {
     double dropout; /* < 0: the model's own */
 };
 
-#define MODEL(name, channels, image_size, least_size, num_classes, summary)                        \
+#define MODEL(name, channels, image_size, num_classes, summary)                                    \
     void model_##name(neap_graph *g, const struct model_spec *spec);
 #include "models/models.def"
 #undef MODEL

@@ -62,7 +62,7 @@ refused 2 'a plan for batch 8 in slices of 8, here they are 16 and 16 (-b 8 --mi
 refused 2 'in slices of 8' lenet5 -b 8 --micro-batch 4 --plan lenet.json
 refused 2 'exp_avg' lenet5 -b 8 --opt adam --plan lenet.json
 refused 2 'is persistent here alone' lenet5 -b 8 --fuse-update off --plan lenet.json
-refused 2 'is a plan of another step: value 2 is' lenet5 -b 8 --plan plan.json
+refused 2 "is a plan of another step: value 'images'" lenet5 -b 8 --plan plan.json
 refused 2 'is a plan of another step' resnet20 -b 8 --recompute lenet.json
 refused 2 'give one' lenet5 -b 8 --plan lenet.json --recompute all
 refused 2 'give one' lenet5 -b 8 --plan lenet.json --recompute-layers conv1
