@@ -244,7 +244,7 @@ struct neap_options {
     int threads;          /* compute threads; 0: all */
     int loader_threads;
     const char *device; /* cpu, null */
-    bool dry_run;       /* stop after the plan */
+    bool dry_run;       /* stop after the plan; bench: all plans, nothing measured */
 };
 void neap_options_default(struct neap_options *options);
 
@@ -572,6 +572,7 @@ struct neap_bench_report {
     const char *version, *machine;
     const char *suite; /* NULL: a model */
     double scale;
+    bool planned_only; /* a dry run: nothing was measured, and the marks are of what was planned */
     const struct neap_bench_row *rows;
     const struct neap_bench_mark *marks; /* of the unsliced rows without the input's gradient */
     const char *const *misses;           /* why a network misses a mark, in words */

@@ -196,7 +196,8 @@ static const struct option options[] = {
     {"log-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(log_interval), "N",
      .help = "updates between lines of progress, of log.txt and of TensorBoard", .low = 1,
      .high = 1e15, .unset = "automatic"},
-    {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(dry_run), NULL, .help = "stop after the plan"},
+    {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN | EITHER, RUN(dry_run), NULL,
+     .help = "stop after the plan"},
 
     {"seconds", OPTION_REAL, SECTION_RUN, EITHER, OWN(bench.seconds), "SEC",
      .help = "of steps, for rows that take turns; each takes three at least", .low = 1e-3,

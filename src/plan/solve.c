@@ -277,7 +277,7 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
         TRY(search_improve(search, target, TIGHTER_SHARE));
         TRY(consider_search(s, search, best, &over));
     }
-    if (best->fits || r->budget_bytes < floor || plan_stopped(r))
+    if (best->fits || r->budget_bytes < floor || plan_stopped(r) || plan_brief(r))
         return NULL;
     return search_from_smallest(s, search, best);
 }

@@ -234,6 +234,12 @@ neap_error *bench_measure(const struct bench_place *place, struct bench_group *g
     neap_error *error = NULL;
     TRY_GOTO(memory_alloc(group->n, sizeof *m.runners, &m.runners));
     TRY_GOTO(plan_all(&m));
+    if (place->dry) {
+        for (size_t i = 0; i < group->n; i++)
+            if (is_measured(&group->jobs[i]))
+                group->jobs[i].row.missing = "a dry run";
+        goto done;
+    }
     TRY_GOTO(batch_create(m.runners[0].session->model, group->jobs[0].row.batch, &m.batch));
     batch_fill(&m.batch, m.runners[0].session->options.seed, 0);
     TRY_GOTO(measure_all_bytes(&m));

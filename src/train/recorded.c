@@ -33,6 +33,14 @@ const struct json_field recorded_options[] = {
     FIELD("val-data", val_data),
     FIELD("data-format", data_format),
     FIELD("normalize", normalize),
+    FIELD("rotate", rotate),
+    FIELD("random-crop", random_crop),
+    FIELD("random-resized-crop: least scale", random_resized_crop.scale[0]),
+    FIELD("random-resized-crop: most scale", random_resized_crop.scale[1]),
+    FIELD("random-resized-crop: least ratio", random_resized_crop.ratio[0]),
+    FIELD("random-resized-crop: most ratio", random_resized_crop.ratio[1]),
+    FIELD("hflip", hflip),
+    FIELD("skip-bad", skip_bad),
     FIELD("shuffle", shuffle),
     FIELD("pretrained", pretrained),
     FIELD("seed", seed),
@@ -50,8 +58,8 @@ void recorded_keep(struct neap_options *options, const struct neap_options *reco
 
 static neap_error *integer_text(const void *at, struct pool *pool, const char **out) {
     int64_t value = *(const int64_t *)at;
-    return value ? pool_format(pool, out, "%lld", (long long)value)
-                 : pool_string(pool, "none", out);
+    return value < 0 ? pool_string(pool, "none", out)
+                     : pool_format(pool, out, "%lld", (long long)value);
 }
 
 static neap_error *seed_text(const void *at, struct pool *pool, const char **out) {
