@@ -1,11 +1,13 @@
-"""Seconds of PyTorch's training steps on a torchvision network with synthetic input.
+"""Seconds of PyTorch's training steps on a torchvision or cell network with synthetic input.
 
 Forward, cross-entropy, backward and SGD's update, in one memory format; one JSON object on stdout.
 """
 
 import argparse
 import json
+import os
 import resource
+import sys
 import time
 
 import torch
@@ -13,7 +15,17 @@ import torchvision
 
 from torch_blas import require_fast_blas
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests", "oracle"))
+from cell_networks import CELLS, CellNetwork  # noqa: E402
+
 FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+def make(name):
+    """The network, side of its images, classes."""
+    if name in CELLS:
+        return CellNetwork(name), 32, 10
+    return getattr(torchvision.models, name)(), 224, 1000
 
 
 def main():
@@ -29,9 +41,10 @@ def main():
     torch.manual_seed(0)
     blas = require_fast_blas()
     layout = FORMATS[args.format]
-    model = getattr(torchvision.models, args.model)().to(memory_format=layout)
-    images = torch.randn(args.batch, 3, 224, 224).to(memory_format=layout)
-    labels = torch.randint(0, 1000, (args.batch,))
+    model, side, n_classes = make(args.model)
+    model = model.to(memory_format=layout)
+    images = torch.randn(args.batch, 3, side, side).to(memory_format=layout)
+    labels = torch.randint(0, n_classes, (args.batch,))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     loss_of = torch.nn.CrossEntropyLoss()
     seconds = []

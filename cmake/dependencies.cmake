@@ -16,6 +16,8 @@ endfunction()
 find_dependency_files(DNNL dnnl.h dnnl libdnnl-dev)
 find_dependency_files(JANSSON jansson.h jansson libjansson-dev)
 find_dependency_files(ZLIB zlib.h z zlib1g-dev)
+find_dependency_files(JPEG jpeglib.h jpeg libjpeg62-turbo-dev)
+find_dependency_files(PNG png.h png libpng-dev)
 if(NEAP_TESTS)
   find_dependency_files(CMOCKA cmocka.h cmocka libcmocka-dev)
   find_program(PYTHON python3)
@@ -35,6 +37,6 @@ find_package(Threads REQUIRED)
 
 add_library(neap_dependencies INTERFACE)
 target_include_directories(neap_dependencies SYSTEM INTERFACE
-  ${DNNL_INCLUDE} ${JANSSON_INCLUDE} ${ZLIB_INCLUDE})
+  ${DNNL_INCLUDE} ${JANSSON_INCLUDE} ${ZLIB_INCLUDE} ${JPEG_INCLUDE} ${PNG_INCLUDE})
 target_link_libraries(neap_dependencies INTERFACE
-  ${DNNL_LIBRARY} ${JANSSON_LIBRARY} ${ZLIB_LIBRARY} OpenMP::OpenMP_C Threads::Threads m)
+  ${DNNL_LIBRARY} ${JANSSON_LIBRARY} ${ZLIB_LIBRARY} ${JPEG_LIBRARY} ${PNG_LIBRARY} OpenMP::OpenMP_C Threads::Threads m)

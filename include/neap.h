@@ -169,6 +169,20 @@ enum neap_cost { NEAP_COST_MODEL, NEAP_COST_MEASURED };
 enum neap_order { NEAP_ORDER_FREE, NEAP_ORDER_FIXED };
 enum neap_toggle { NEAP_AUTO, NEAP_OFF };
 
+/* A part of an image, scaled to what the network takes: its share of the area and its width over
+ * its height are drawn between these. */
+struct neap_resized_crop {
+    double scale[2], ratio[2];
+};
+#define NEAP_RATIO_LOW (3.0 / 4) /* torchvision's ratios */
+#define NEAP_RATIO_HIGH (4.0 / 3)
+
+/* What to do about a loss or a gradient that is not finite. */
+enum neap_on_nan {
+    NEAP_NAN_STOP, /* end with NEAP_ERROR_DIVERGED */
+    NEAP_NAN_SKIP, /* leave the update out, up to a number of them in a row */
+};
+
 #define NEAP_BATCH_MAX (-1)        /* the largest batch that fits */
 #define NEAP_MICRO_BATCH_AUTO (-1) /* the slicing that takes the least time */
 
@@ -198,8 +212,9 @@ struct neap_options {
     double
         time_limit_seconds; /* of planning, by the clock; 0: none, the effort is counted in moves */
 
-    const char *precision; /* "fp32" */
-    const char *optimizer; /* sgd, adam, adamw; none: forward and backward alone, not to train */
+    const char *precision;  /* of activations: fp32, bf16, fp16 (docs/precision.md) */
+    const char *loss_scale; /* of fp16: dynamic, dynamic:START or a number; NULL: dynamic */
+    const char *optimizer;  /* sgd, adam, adamw; none: forward and backward alone, not to train */
     double lr, momentum, weight_decay, beta1, beta2, eps;
     bool nesterov;
     const char *schedule; /* constant, cosine */
@@ -207,12 +222,24 @@ struct neap_options {
 
     const char *data, *val_data, *data_format;
     const char *normalize; /* auto, imagenet, none */
+    /* Augmentation of training images, as torchvision defines it, in this order: */
+    double rotate;                                /* up to so many degrees either way; 0: none */
+    int64_t random_crop;                          /* with so much padding around; < 0: none */
+    struct neap_resized_crop random_resized_crop; /* scale[1] 0: none */
+    bool hflip;                                   /* half of them, left and right */
+    bool skip_bad; /* leave out image files that cannot be decoded, instead of failing */
     int64_t epochs, max_updates, updates;
     const char *pretrained; /* weights to start from (.safetensors) */
     const char *weights;    /* weights to evaluate: a .safetensors or a run's folder */
     const char *output;     /* the run's folder */
+    const char *resume;     /* a run's folder, a checkpoint, or "auto": of `output`, if it has one;
+                               options that change the result must be as recorded */
+    int64_t save_interval;  /* updates between checkpoints; 0: one after each epoch */
+    int64_t keep;           /* checkpoints that stay; 0: 3 */
+    enum neap_on_nan on_nan;
     uint64_t seed;
     bool shuffle;
+    bool tensorboard;     /* event files for TensorBoard in the run's folder */
     int64_t log_interval; /* updates between progress events; 0: automatic */
     int threads;          /* compute threads; 0: all */
     int loader_threads;
@@ -427,22 +454,31 @@ struct neap_event {
     const struct neap_plan_report *report;
     int64_t epoch, epochs, update, updates; /* of the run; epochs count from 1, updates done */
     int64_t update_in_epoch, updates_per_epoch;
+    double loss_scale;                      /* 1: nothing is scaled */
+    int64_t skipped;                        /* updates so far that were left out */
+    double update_loss;                     /* the mean over the update's own samples */
     double train_loss, train_top1;          /* means over the epoch so far; top1 in percent */
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
     double lr, seconds, images_per_second;
+    double data_seconds; /* of the epoch: how long training waited for data */
     int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
     int64_t arena_planned_bytes, arena_measured_bytes, rss_bytes;
 };
 struct neap_observer {
     void (*on_event)(void *user, const struct neap_event *event); /* NULL: silent */
-    bool (*stop)(void *user); /* asked after every update; true ends with NEAP_INTERRUPTED */
+    bool (*stop)(void *user); /* asked after every update; true saves and ends with
+                                 NEAP_INTERRUPTED */
     void *user;
 };
 
 /* Trains as the options say, writing the run's folder (options.output) if there is one. */
 NEAP_MUST_USE neap_error *neap_train(const struct neap_options *options,
                                      const struct neap_observer *observer);
+
+/* The folder of the run that options.resume leads to, for what a caller keeps there; NULL where it
+ * is "auto" and there is no checkpoint. free() it. */
+NEAP_MUST_USE neap_error *neap_resume_folder(const struct neap_options *options, char **out);
 
 struct neap_eval_report {
     double loss, top1, top5; /* percent */

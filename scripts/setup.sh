@@ -4,7 +4,7 @@
 #   scripts/setup.sh [--check] build|demo|test
 set -eu
 
-build="gcc libc6-dev make cmake libdnnl-dev libjansson-dev zlib1g-dev"
+build="gcc libc6-dev make cmake libdnnl-dev libjansson-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev"
 demo="$build dataset-fashion-mnist"
 tests="$demo libcmocka-dev python3 binutils clang-format-14 coinor-cbc"
 

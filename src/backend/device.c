@@ -70,7 +70,7 @@ neap_error *device_choose(struct device *device, const neap_graph *g, const stru
     char refusals[512] = "";
     memcpy(current, in, node->n_inputs * sizeof *in);
     for (const struct kernel *const *k = device->backend->kernels; *k; k++) {
-        if ((*k)->op && (*k)->op != node->op)
+        if (!kernel_is_for(*k, node->op))
             continue;
         memcpy(in, current, node->n_inputs * sizeof *in);
         for (uint32_t i = 0; i < node->n_outputs; i++)

@@ -34,8 +34,9 @@ struct launch {
 };
 
 struct kernel {
-    const char *name;        /* "conv2d:dnn" */
-    const struct op_def *op; /* NULL: any op (the reference) */
+    const char *name;           /* "conv2d:dnn" */
+    const struct op_def *op;    /* NULL: any op (the reference), or that of the inner one */
+    const struct kernel *inner; /* that this one wraps; or NULL */
     /* NULL accepts; otherwise why not, in a few words. */
     const char *(*negotiate)(const struct kernel_site *site, struct kernel_layouts *want);
     /* *state is the kernel's own; *scratch_bytes (0 on entry) is planned and handed to run. */
@@ -45,5 +46,11 @@ struct kernel {
     /* The implementation chosen ("jit:avx512_core"); NULL: the kernel's name says it. */
     const char *(*implementation)(const void *state);
 };
+
+/* Is it worth asking about a node of this op? */
+static inline bool kernel_is_for(const struct kernel *kernel, const struct op_def *op) {
+    const struct op_def *own = kernel->inner ? kernel->inner->op : kernel->op;
+    return !own || own == op;
+}
 
 #endif

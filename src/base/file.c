@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/memory.h"
 
 neap_error *file_error(enum neap_code code, int number, const char *format, ...) {
@@ -210,15 +211,12 @@ FILE *file_writer_stream(struct file_writer *writer) {
     return writer->stream;
 }
 
-/* A rename is on disk once its directory is. Some file systems cannot sync one: no error. */
+/* A rename is on disk once its directory is. */
 static void sync_directory_of(const char *path) {
     const char *slash = strrchr(path, '/');
     char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
+    if (directory)
+        folder_sync(directory);
     free(directory);
 }
 

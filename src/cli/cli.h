@@ -83,7 +83,7 @@ int model_unknown(const char *name, const char *what);
 
 /* ---- options (options.c), their values (value.c) -------------------------------------------- */
 
-enum source { FROM_DEFAULT, FROM_CONFIG, FROM_LINE };
+enum source { FROM_DEFAULT, FROM_RUN, FROM_CONFIG, FROM_LINE }; /* the weakest first */
 enum { OPTION_LIMIT = 128, SIZES_LIMIT = 8 };
 
 /* Of an option that may be given more than once. */
@@ -106,7 +106,8 @@ struct settings {
     bool json, quiet, verbose, help, explain;
     unsigned char sources[OPTION_LIMIT]; /* enum source, by the option's place in the table */
     bool in_config[OPTION_LIMIT];
-    void *config_values; /* the json_t array that owns the strings of --config */
+    void *config_values; /* the json_t array that owns the strings of configs */
+    char *run_folder;    /* of the run that is resumed */
 };
 void settings_default(struct settings *settings, const struct command *command);
 void settings_free(struct settings *settings);
@@ -128,6 +129,7 @@ enum option_type {
     OPTION_SCALE,       /* double; 1/4 is a number too */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
+    OPTION_CROP,        /* struct neap_resized_crop */
     OPTION_FILES,       /* const char *[], by the index in choices; takes two words */
 };
 
@@ -156,6 +158,7 @@ struct option {
     const char *const *choices; /* NULL terminated */
     const char *alone;          /* the value where none follows; else it needs one */
     const char *second;         /* metavar of a second word, which the command line needs too */
+    bool once;                  /* of this call alone: a run does not record it */
 };
 
 /* NULL past the last. */
@@ -178,7 +181,7 @@ MUST_USE int option_set(struct settings *settings, const struct option *option, 
 MUST_USE int option_set_pair(struct settings *settings, const struct option *option,
                              const char *first, const char *second, enum source source,
                              const char *where);
-/* Whether --config had the option before this call. */
+/* Whether the config that is being read had the option before this call. */
 bool option_mark(struct settings *settings, const struct option *option);
 enum source option_source(const struct settings *settings, const struct option *option);
 
@@ -198,8 +201,10 @@ bool option_is_number(const struct option *option, const char *text);
 /* ---- where settings come from (parse.c, config.c) and go (config.c) ------------------------- */
 
 MUST_USE int parse_arguments(struct settings *settings, int argc, char **argv);
-/* Sets what the command line did not. */
-MUST_USE int config_read(struct settings *settings, const char *path);
+/* Sets what is unset so far. */
+MUST_USE int config_read(struct settings *settings, const char *path, enum source source);
+/* The same from the run that --resume goes on with, whose folder becomes the output's. */
+MUST_USE int config_resume(struct settings *settings);
 /* Every option of the run as a config, written whole or not at all. */
 MUST_USE int config_write(const struct settings *settings, const char *folder);
 

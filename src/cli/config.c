@@ -100,8 +100,8 @@ static int set_pairs(struct settings *settings, const struct option *option, con
     return NEAP_OK;
 }
 
-static int set_member(struct settings *settings, const char *where, const char *key,
-                      const json_t *value) {
+static int set_member(struct settings *settings, enum source source, const char *where,
+                      const char *key, const json_t *value) {
     bool negated;
     const struct option *option = option_find(key, settings->command->bit, &negated);
     if (!option)
@@ -112,12 +112,12 @@ static int set_member(struct settings *settings, const char *where, const char *
         return fail(NEAP_ERROR_USAGE, "%sduplicate key '%s'", where, key);
     char number[VALUE_BYTES], place[320];
     snprintf(place, sizeof place, "%s'%s'", where, key);
-    /* The command line goes first, yet what it hides must be well-formed too. */
+    /* What goes first is there already, yet what it hides must be well-formed too. */
     bool shown = option_source(settings, option) == FROM_DEFAULT;
     struct settings hidden = *settings;
     struct settings *to = shown ? settings : &hidden;
     if (option->second)
-        return set_pairs(to, option, value, FROM_CONFIG, place);
+        return set_pairs(to, option, value, source, place);
     const char *text = value_text(option, value, number);
     if (!text)
         return fail(NEAP_ERROR_USAGE, "%s'%s' does not take %s", where, key,
@@ -126,10 +126,11 @@ static int set_member(struct settings *settings, const char *where, const char *
                                                                   : "a value of this type");
     if (negated)
         text = strcmp(text, "true") ? "true" : "false";
-    return option_set(to, option, text, FROM_CONFIG, place);
+    return option_set(to, option, text, source, place);
 }
 
-static int set_members(struct settings *settings, const char *path, const char *text) {
+static int set_members(struct settings *settings, enum source source, const char *path,
+                       const char *text) {
     struct scan scan = {text, 1, 1};
     skip_any(&scan, " \t\r\n");
     advance(&scan); /* the brace */
@@ -144,7 +145,7 @@ static int set_members(struct settings *settings, const char *path, const char *
         const json_t *value = take(settings, &scan);
         if (!key || !value)
             return fail(NEAP_ERROR_MEMORY, "%sout of memory", where);
-        int code = set_member(settings, where, json_string_value(key), value);
+        int code = set_member(settings, source, where, json_string_value(key), value);
         if (code)
             return code;
     }
@@ -167,9 +168,11 @@ static int read_text(const char *path, char *text, size_t *length) {
     return fail(NEAP_ERROR_USAGE, "%s: cannot read the config: %s", path, strerror(errno));
 }
 
-int config_read(struct settings *settings, const char *path) {
+int config_read(struct settings *settings, const char *path, enum source source) {
     char *text = malloc(CONFIG_LIMIT_BYTES + 1);
-    settings->config_values = json_array();
+    memset(settings->in_config, 0, sizeof settings->in_config);
+    if (!settings->config_values)
+        settings->config_values = json_array();
     if (!text || !settings->config_values) {
         free(text);
         return fail(NEAP_ERROR_MEMORY, "%s: out of memory", path);
@@ -185,15 +188,32 @@ int config_read(struct settings *settings, const char *path) {
         else if (!json_is_object(root))
             code = fail(NEAP_ERROR_USAGE, "%s:1:1: a config is one object: {\"key\": value}", path);
         else
-            code = set_members(settings, path, text);
+            code = set_members(settings, source, path, text);
         json_decref(root);
     }
     free(text);
     return code;
 }
 
+int config_resume(struct settings *settings) {
+    char path[4096];
+    bool negated;
+    const struct option *output = option_find("output", TRAIN, &negated);
+    int code = fail_with(neap_resume_folder(&settings->run, &settings->run_folder));
+    if (code || !settings->run_folder)
+        return code;
+    snprintf(path, sizeof path, "%s/args.json", settings->run_folder);
+    if (access(path, F_OK)) /* a run of the library's own: it knows what to do */
+        return NEAP_OK;
+    code = config_read(settings, path, FROM_RUN);
+    if (!code && option_source(settings, output) <= FROM_RUN)
+        code = option_set(settings, output, settings->run_folder, FROM_RUN, "--resume");
+    return code;
+}
+
 void settings_free(struct settings *settings) {
     json_decref(settings->config_values);
+    free(settings->run_folder);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -206,7 +226,7 @@ static void write_members(const struct settings *settings, FILE *file) {
         char text[VALUE_BYTES];
         const void *field = (const char *)settings + option->offset;
         const char *value = option_print(option, field, text);
-        bool of_run = option->section != SECTION_OUTPUT;
+        bool of_run = option->section != SECTION_OUTPUT && !option->once;
         if (!of_run || !(option->commands & settings->command->bit) || !*value)
             continue;
         if (option_is_number(option, value))

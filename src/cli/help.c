@@ -28,7 +28,8 @@ void help_overview(FILE *file) {
     }
     fputs("\n'neap help COMMAND' or 'neap COMMAND --help' shows a command's options.\n"
           "exit codes: 0 ok, 1 runtime, 2 usage, 3 model, 4 data, 5 does not fit the budget,\n"
-          "            6 diverged, 130 and 143 interrupted\n\n"
+          "            6 diverged, 130 (SIGINT), 143 (SIGTERM) and\n"
+          "            138 (SIGUSR1) interrupted, after a checkpoint\n\n"
           "  neap plan resnet18 -b 64 --arena 50%\n"
           "  neap train resnet20 --data fashion-mnist -b 128 --epochs 2 -m 256M -o run\n"
           "  neap eval resnet20 --weights run --data fashion-mnist\n",

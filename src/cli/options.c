@@ -25,6 +25,8 @@ enum {
 static const char *const costs[] = {"model", "measured", NULL}; /* as enum neap_cost */
 static const char *const orders[] = {"free", "fixed", NULL};    /* as enum neap_order */
 static const char *const toggles[] = {"auto", "off", NULL};     /* as enum neap_toggle */
+static const char *const on_nans[] = {"stop", "skip", NULL};    /* as enum neap_on_nan */
+static const char *const precisions[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const optimizers_and_none[] = {"sgd", "adam", "adamw", "none", NULL};
 static const char *const schedules[] = {"constant", "cosine", NULL};
@@ -97,10 +99,12 @@ static const struct option options[] = {
     {"seed", OPTION_SEED, SECTION_MEMORY, PLAN | PROBLEM, RUN(plan_seed), "N",
      .help = "of the planner's search", .low = 0, .high = ANY},
 
-    {"precision", OPTION_TEXT, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
-     .help = "number format of the training", .unset = "fp32"},
+    {"precision", OPTION_WORD, SECTION_OPTIMIZER, MODEL, RUN(precision), "TYPE",
+     .help = "of activations: fp32, bf16 or fp16", .unset = "fp32", .choices = precisions},
+    {"loss-scale", OPTION_TEXT, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(loss_scale), "SCALE",
+     .help = "of fp16: dynamic, dynamic:START or a number", .unset = "dynamic"},
     {"precision", OPTION_TEXT, SECTION_OPTIMIZER, EITHER, OWN(bench.precisions), "LIST",
-     .help = "number formats, separated by commas", .unset = "fp32"},
+     .help = "of activations: fp32, bf16, fp16, separated by commas", .unset = "fp32"},
     {"opt", OPTION_WORD, SECTION_OPTIMIZER, TRAIN | VERIFY, RUN(optimizer), "NAME",
      .help = "optimizer: sgd, adam or adamw", .alias = "optimizer", .unset = "sgd",
      .choices = optimizers},
@@ -137,6 +141,20 @@ static const struct option options[] = {
      .help = "format of the data, instead of looking", .unset = "auto"},
     {"normalize", OPTION_WORD, SECTION_DATA, TRAIN | EVAL, RUN(normalize), "HOW",
      .help = "auto, imagenet or none", .unset = "auto", .choices = normalizations},
+    {"rotate", OPTION_REAL, SECTION_DATA, TRAIN, RUN(rotate), "DEG",
+     .help = "turn training images by up to DEG degrees", .low = 1e-6, .high = 180,
+     .unset = "none"},
+    {"random-crop", OPTION_COUNT, SECTION_DATA, TRAIN, RUN(random_crop), "PAD",
+     .help = "cut training images anywhere, with PAD zeros around them", .low = 0, .high = 1e6,
+     .unset = "none"},
+    {"random-resized-crop", OPTION_CROP, SECTION_DATA, TRAIN, RUN(random_resized_crop),
+     "S0,S1[,R0,R1]",
+     .help = "scale a part of training images: its share of the area, width over height",
+     .unset = "none"},
+    {"hflip", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(hflip), NULL,
+     .help = "mirror half of the training images"},
+    {"skip-bad", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(skip_bad), NULL,
+     .help = "leave out image files that cannot be decoded: looks through all of them first"},
     {"shuffle", OPTION_FLAG, SECTION_DATA, TRAIN, RUN(shuffle), NULL,
      .help = "a new order of the samples each epoch"},
     {"loader-threads", OPTION_THREADS, SECTION_DATA, TRAIN | EVAL, RUN(loader_threads), "N",
@@ -161,8 +179,23 @@ static const struct option options[] = {
      .help = "cpu, or null: allocates and computes nothing", .unset = "cpu", .choices = devices},
     {"output", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(output), "DIR", .help = "folder of the run",
      .letter = 'o', .unset = "none"},
+    {"resume", OPTION_TEXT, SECTION_RUN, TRAIN, RUN(resume), "PATH|auto",
+     .help = "go on with a run or from a checkpoint, with its options; auto: of the folder -o, if "
+             "it has one",
+     .unset = "none", .once = true},
+    {"save-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(save_interval), "N",
+     .help = "updates between checkpoints", .low = 1, .high = 1e15,
+     .unset = "one after each epoch"},
+    {"keep", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(keep), "N",
+     .help = "checkpoints that stay, the newest", .low = 1, .high = 1e9, .unset = "3"},
+    {"on-nan", OPTION_CHOICE, SECTION_RUN, TRAIN, RUN(on_nan), "stop|skip",
+     .help = "what to do about a loss or gradient that is not finite: end, or leave the update out",
+     .choices = on_nans},
+    {"tensorboard", OPTION_FLAG, SECTION_RUN, TRAIN, RUN(tensorboard), NULL,
+     .help = "event files for TensorBoard in the run's folder"},
     {"log-interval", OPTION_COUNT, SECTION_RUN, TRAIN, RUN(log_interval), "N",
-     .help = "updates between lines of progress", .low = 1, .high = 1e15, .unset = "automatic"},
+     .help = "updates between lines of progress, of log.txt and of TensorBoard", .low = 1,
+     .high = 1e15, .unset = "automatic"},
     {"dry-run", OPTION_FLAG, SECTION_RUN, TRAIN | EITHER, RUN(dry_run), NULL,
      .help = "stop after the plan"},
 

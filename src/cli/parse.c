@@ -167,7 +167,7 @@ static void print_resolved(const struct settings *settings) {
 }
 
 static void print_sources(const struct settings *settings) {
-    static const char *const names[] = {"default", "config", "command line"};
+    static const char *const names[] = {"default", "the run", "config", "command line"};
     const struct option *option;
     for (size_t i = 0; (option = option_at(i)); i++) {
         char text[VALUE_BYTES];
@@ -200,7 +200,9 @@ int parse_arguments(struct settings *settings, int argc, char **argv) {
         return code;
     code = operand_into_model(settings);
     if (!code && settings->config)
-        code = config_read(settings, settings->config);
+        code = config_read(settings, settings->config, FROM_CONFIG);
+    if (!code && settings->run.resume)
+        code = config_resume(settings);
     if (!code)
         code = check_required(settings);
     if (!code)

@@ -11,11 +11,13 @@ static void on_signal(int number) {
     signal_received = number;
 }
 
-/* Once: a second signal ends the process as usual. */
+/* Once each: a second signal ends the process as usual. SIGUSR1 is what batch systems send some
+ * time before they kill. */
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int caught[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        sigaction(caught[i], &action, NULL);
 }
 
 struct run {
@@ -38,8 +40,9 @@ static void end_epoch(struct run *run, const struct neap_event *eval) {
     if (eval)
         printf("  val loss %.4f  top1 %.2f%%  top5 %.2f%%", eval->eval_loss, eval->eval_top1,
                eval->eval_top5);
-    printf("  lr %.4g  %.0f images/s  %s\n", epoch->lr, epoch->images_per_second,
-           seconds_text(epoch->seconds).s);
+    printf("  lr %.4g  %.0f images/s  %s (%.1f %% waiting for data)\n", epoch->lr,
+           epoch->images_per_second, seconds_text(epoch->seconds).s,
+           100 * epoch->data_seconds / epoch->seconds);
 }
 
 static void print_banner(struct run *run, const struct neap_event *event) {
@@ -114,18 +117,26 @@ static void banner_json(struct emit *out, const struct neap_event *event) {
         summary_json(out, event->report);
 }
 
-static void update_json(struct emit *out, const struct neap_event *event) {
+static void progress_json(struct emit *out, const struct neap_event *event) {
     emit_integer(out, "epoch", event->epoch);
     emit_integer(out, "update", event->update);
     emit_real(out, "train_loss", event->train_loss);
     emit_real(out, "train_top1", event->train_top1);
     emit_real(out, "lr", event->lr);
+    emit_integer(out, "skipped", event->skipped);
+    emit_real(out, "loss_scale", event->loss_scale);
     emit_real(out, "seconds", event->seconds);
     emit_real(out, "images_per_second", event->images_per_second);
 }
 
+static void update_json(struct emit *out, const struct neap_event *event) {
+    progress_json(out, event);
+    emit_real(out, "update_loss", event->update_loss);
+}
+
 static void epoch_json(struct emit *out, const struct neap_event *event) {
-    update_json(out, event);
+    progress_json(out, event);
+    emit_real(out, "data_seconds", event->data_seconds);
     emit_integer(out, "arena_bytes", event->arena_measured_bytes);
     emit_integer(out, "rss_bytes", event->rss_bytes);
 }
@@ -223,12 +234,13 @@ int command_train(struct settings *settings) {
     neap_error *error = neap_train(&settings->run, &observer);
     progress_clear(&run.progress);
     end_epoch(&run, NULL);
-    if (neap_error_code(error) != NEAP_INTERRUPTED) {
-        int code = fail_with(error);
-        return code ? code : run.failed;
+    if (run.failed) { /* it was told, and what came of it need not be */
+        neap_error_free(error);
+        return run.failed;
     }
-    if (signal_received)
-        note("%s", neap_error_message(error));
+    if (neap_error_code(error) != NEAP_INTERRUPTED)
+        return fail_with(error);
+    note("%s", neap_error_message(error));
     neap_error_free(error);
-    return signal_received ? 128 + signal_received : run.failed;
+    return 128 + signal_received;
 }

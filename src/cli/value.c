@@ -191,6 +191,20 @@ static bool parse_memory(const struct option *option, const char *text, void *fi
     return true;
 }
 
+static bool parse_crop(const struct option *option, const char *text, void *field, char *expected) {
+    (void)option;
+    struct neap_resized_crop crop = {.ratio = {NEAP_RATIO_LOW, NEAP_RATIO_HIGH}};
+    double *scale = crop.scale, *ratio = crop.ratio;
+    int ends[2] = {0};
+    snprintf(expected, EXPECTED_BYTES,
+             "S0,S1 or S0,S1,R0,R1 with 0 < S0 <= S1 <= 1 and 0 < R0 <= R1 (0.08,1)");
+    const int n = sscanf(text, "%lf,%lf%n,%lf,%lf%n", &scale[0], &scale[1], &ends[0], &ratio[0],
+                         &ratio[1], &ends[1]);
+    *(struct neap_resized_crop *)field = crop;
+    return (n == 2 || n == 4) && !text[ends[n == 4]] && scale[0] > 0 && scale[0] <= scale[1] &&
+           scale[1] <= 1 && ratio[0] > 0 && ratio[0] <= ratio[1] && isfinite(ratio[1]);
+}
+
 /* One more of them. */
 static bool parse_more(const struct option *option, const char *text, void *field, char *expected,
                        bool (*parse)(const struct option *option, const char *text, void *field,
@@ -318,6 +332,15 @@ static void print_files(const struct option *option, const void *field, char *te
             snprintf(text, VALUE_BYTES, "%s %s", option->choices[i], files[i]);
 }
 
+static void print_crop(const struct option *option, const void *field, char *text) {
+    (void)option;
+    const struct neap_resized_crop *crop = field;
+    if (crop->scale[1] != 0)
+        snprintf(text, VALUE_BYTES, "%.23s,%.23s,%.23s,%.23s", real_text(crop->scale[0]).s,
+                 real_text(crop->scale[1]).s, real_text(crop->ratio[0]).s,
+                 real_text(crop->ratio[1]).s);
+}
+
 static void print_batch(const struct option *option, const void *field, char *text) {
     snprintf(text, VALUE_BYTES, "max");
     print_count(option, field, text);
@@ -348,6 +371,7 @@ static const struct value_type {
     [OPTION_SCALE] = {parse_scale, print_real},
     [OPTION_BATCH] = {parse_batch, print_batch},
     [OPTION_MICRO_BATCH] = {parse_micro_batch, print_micro_batch},
+    [OPTION_CROP] = {parse_crop, print_crop},
     [OPTION_FILES] = {parse_files, print_files},
 };
 

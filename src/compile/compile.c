@@ -12,8 +12,9 @@
 
 enum { MAX_NAME = 128 };
 
-static const char *const stages[] = {"model", "expand", "fuse-norm", "autodiff", "update", "fuse",
-                                     "mask",  "sink",   "prune",     "layout",   NULL};
+static const char *const stages[] = {"model",    "expand", "fuse-norm", "precision",
+                                     "autodiff", "update", "fuse",      "mask",
+                                     "sink",     "prune",  "layout",    NULL};
 
 const char *compile_stage(size_t index) {
     return index < sizeof stages / sizeof *stages ? stages[index] : NULL;
@@ -40,7 +41,9 @@ static neap_error *differentiate(struct compiled *c, const struct compile_option
     TRY(memory_alloc(c->g->n_values, sizeof **gradients, gradients));
     TRY(autodiff_run(c->g, loss, o->input_gradient, *gradients));
     const struct value *seed = graph_value(c->g, (*gradients)[loss]);
-    ((struct fill_attrs *)graph_node(c->g, seed->producer)->attrs)->value = o->seed;
+    struct fill_attrs *attrs = graph_node(c->g, seed->producer)->attrs;
+    attrs->value = o->seed;
+    attrs->scaled = o->scaled_loss;
     return NULL;
 }
 
@@ -102,6 +105,7 @@ neap_error *compile(const struct compile_options *o, struct compiled **out) {
     STAGE("model", graph_rebatch(c->g, o->batch));
     STAGE("expand", pass_expand(c->g, o->training, &result));
     STAGE("fuse-norm", pass_fuse_before_autodiff(c->g, &result));
+    STAGE("precision", pass_precision(c->g, o->precision, &result));
     n_values = c->g->n_values;
     if (o->training) {
         STAGE("autodiff", differentiate(c, o, &gradients));

@@ -14,9 +14,11 @@ struct compile_options {
     const neap_graph *model; /* a forward graph, at any batch */
     int64_t batch;           /* samples in one run: the micro-batch */
     bool training;           /* false: evaluation, forward alone */
+    enum dtype precision;    /* of activations: F32, BF16 or F16 */
     struct update_options update;
     bool input_gradient;
-    double seed; /* the loss's own gradient: 1 ÷ the window's nominal sample count */
+    bool scaled_loss; /* the run's loss scale multiplies the seed */
+    double seed;      /* the loss's own gradient: 1 ÷ the window's nominal sample count */
     struct device *device;
     const neap_graph *fixed; /* a compiled graph whose persistent layouts are to be kept, or NULL */
     struct measured *measured; /* costs measured, here or before; NULL: modelled */

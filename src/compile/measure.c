@@ -80,7 +80,7 @@ static neap_error *measure_node(const struct compiled *c, node_id n, double *sec
     int64_t bytes = place(c, n, NULL, NULL);
     TRY(c->device->backend->alloc(c->device, (size_t)bytes, &memory));
     place(c, n, memory, pointers);
-    const struct run_params params = {.lr = 0, .gradient_scale = 1};
+    const struct run_params params = {.lr = 0, .gradient_scale = 1, .loss_scale = 1};
     const struct launch launch = {.in = pointers,
                                   .out = pointers + node->n_inputs,
                                   .up = pointers + node->n_inputs + node->n_outputs,

@@ -18,6 +18,12 @@ static const struct dataset datasets[] = {
                          "cifar-10-binary.tar.gz | tar xz -C data"},
      .format = &source_cifar10,
      .folders = {"cifar-10-batches-bin", "cifar10"}},
+    {.info = {.name = "cifar100",
+              .summary = "50,000 + 10,000 colour images of objects, 3x32x32, 100 classes",
+              .install = "mkdir -p data && curl -L https://www.cs.toronto.edu/~kriz/"
+                         "cifar-100-binary.tar.gz | tar xz -C data"},
+     .format = &source_cifar100,
+     .folders = {"cifar-100-binary", "cifar100"}},
     {.info = {.name = "synthetic",
               .summary = "random images of the model's own shape and classes, learnable",
               .install = ""},

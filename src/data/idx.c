@@ -13,7 +13,6 @@
 #include "base/digits.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/normalize.h"
 #include "data/source.h"
 
 enum { MAX_IDX_RANK = 3, N_CLASSES = 10 };
@@ -26,7 +25,7 @@ struct idx_file {
 
 struct idx {
     struct idx_file images, labels;
-    struct normalizer normalizer;
+    struct pipeline pipeline;
 };
 
 /* The path of a split's file in *path, NULL where there is none. */
@@ -202,23 +201,27 @@ static neap_error *open_idx(const struct source_request *request, const char *fo
     struct idx *idx;
     TRY(memory_alloc(1, sizeof *idx, &idx));
     source->state = idx;
-    TRY(normalizer_set(&idx->normalizer, request->normalize, 1, NULL));
     TRY(load_file(folder, request->split, "labels", 1, &idx->labels));
     TRY(load_file(folder, request->split, "images", 3, &idx->images));
     TRY(check_labels(idx));
     source->shape = (struct sample_shape){1, idx->images.dims[1], idx->images.dims[2]};
+    TRY(source_set_pipeline(request, source, false, NULL, &idx->pipeline));
+    source->scratch_bytes =
+        pipeline_scratch_bytes(&idx->pipeline, source->shape.height, source->shape.width);
     source->n_samples = idx->images.dims[0];
     source->n_classes = N_CLASSES;
     source->resident_bytes = (int64_t)sizeof *idx + idx->images.n_bytes + idx->labels.n_bytes;
     return NULL;
 }
 
-static neap_error *read_idx(const struct source *source, int64_t index, float *image,
-                            int32_t *label) {
+static neap_error *read_idx(const struct source *source, struct sample_request request,
+                            float *image, int32_t *label) {
     const struct idx *idx = source->state;
-    const int64_t area = idx->images.dims[1] * idx->images.dims[2];
-    *label = idx->labels.data[index];
-    normalizer_apply(&idx->normalizer, idx->images.data + index * area, area, image);
+    const int64_t height = idx->images.dims[1], width = idx->images.dims[2];
+    *label = idx->labels.data[request.index];
+    pipeline_run(&idx->pipeline,
+                 image_planar(idx->images.data + request.index * height * width, 1, height, width),
+                 &request, image);
     return NULL;
 }
 
@@ -236,6 +239,7 @@ static void close_idx(void *state) {
 const struct source_format source_idx = {
     .name = "idx",
     .files = "IDX's train-images-idx3-ubyte[.gz]",
+    .augments = true,
     .recognise = recognise,
     .open = open_idx,
     .read = read_idx,

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/philox.h"
+#include "base/process.h"
 
 /* Large enough that taking a task costs nothing beside doing it. */
 enum { TASK_ELEMENTS = 16 * 1024 };
@@ -25,6 +26,12 @@ struct slot {
     int64_t error_at;  /* that sample */
 };
 
+struct worker {
+    struct loader *loader;
+    void *scratch;
+    pthread_t thread;
+};
+
 struct loader {
     struct loader_options options;
     int64_t bytes;
@@ -34,8 +41,10 @@ struct loader {
     uint32_t *order; /* sample at each position of the epoch */
     float *images;
     int32_t *labels;
+    uint8_t *scratch; /* of all workers */
     struct slot *slots;
-    int64_t first_sample; /* of the epoch's part that was asked for */
+    int64_t epoch, first_sample; /* of the part that was asked for */
+    double seconds;              /* spent in loader_next */
 
     pthread_mutex_t lock; /* for what follows, and for the slots' tasks_done and error */
     pthread_cond_t work, ready;
@@ -45,7 +54,7 @@ struct loader {
     int n_busy;                 /* threads doing a task */
     bool quit;
 
-    pthread_t *threads;
+    struct worker *workers; /* without threads the caller is the only one */
     int n_started;
 };
 
@@ -69,20 +78,33 @@ static int depth_of(const struct loader_options *options) {
     return options->depth ? options->depth : DEFAULT_DEPTH;
 }
 
+static int n_workers_of(const struct loader_options *options) {
+    return options->n_threads ? options->n_threads : 1;
+}
+
+/* Of one worker, aligned for the next. */
+static int64_t scratch_bytes_of(const struct loader_options *options) {
+    return round_up(options->source->scratch_bytes, 64);
+}
+
 static int64_t slot_samples_of(const struct loader_options *options) {
     const int64_t n_samples = options->source->n_samples;
     return options->batch < n_samples ? options->batch : n_samples;
 }
 
 int64_t loader_options_bytes(const struct loader_options *options) {
-    const int64_t elements = sample_elements(options->source->shape);
-    int64_t sample_bytes, bytes;
+    const struct source *source = options->source;
+    const int64_t elements = sample_elements(source->shape);
+    int64_t sample_bytes, bytes, worker_bytes;
     bool fits = elements >= 0 && size_multiply(elements, (int64_t)sizeof(float), &sample_bytes) &&
                 size_add(sample_bytes, (int64_t)sizeof(int32_t), &sample_bytes) &&
                 size_multiply(sample_bytes, slot_samples_of(options), &bytes) &&
                 size_multiply(bytes, depth_of(options), &bytes) &&
-                size_add(bytes, options->source->n_samples * (int64_t)sizeof(uint32_t), &bytes);
-    return fits ? bytes : -1;
+                size_add(bytes, source->n_samples * (int64_t)sizeof(uint32_t), &bytes) &&
+                size_multiply(scratch_bytes_of(options) + source->library_bytes,
+                              n_workers_of(options), &worker_bytes) &&
+                size_add(bytes, worker_bytes, &bytes);
+    return fits && bytes < LOADER_MOST_BYTES ? bytes : LOADER_MOST_BYTES;
 }
 
 int64_t loader_bytes(const struct loader *loader) {
@@ -128,14 +150,18 @@ static int64_t batch_count(const struct loader *loader, int64_t batch) {
 }
 
 /* Reads a task's samples; *at is the place in the batch of the one that failed. */
-static neap_error *do_task(const struct loader *loader, int64_t task, int64_t *at) {
+static neap_error *do_task(const struct worker *worker, int64_t task, int64_t *at) {
+    const struct loader *loader = worker->loader;
     const int64_t batch = task / loader->tasks_per_batch;
     const int64_t first = task % loader->tasks_per_batch * loader->task_samples;
     const int64_t count = batch_count(loader, batch);
     const struct slot *slot = slot_of(loader, batch);
     for (*at = first; *at < count && *at < first + loader->task_samples; ++*at) {
-        const uint32_t sample = loader->order[batch_first(loader, batch) + *at];
-        TRY(source_read(loader->options.source, sample, slot->images + *at * loader->elements,
+        const struct sample_request request = {.index =
+                                                   loader->order[batch_first(loader, batch) + *at],
+                                               .epoch = loader->epoch,
+                                               .scratch = worker->scratch};
+        TRY(source_read(loader->options.source, request, slot->images + *at * loader->elements,
                         slot->labels + *at));
     }
     return NULL;
@@ -160,7 +186,8 @@ static bool has_work(const struct loader *loader) {
 }
 
 static void *run_worker(void *argument) {
-    struct loader *loader = argument;
+    const struct worker *worker = argument;
+    struct loader *loader = worker->loader;
     pthread_mutex_lock(&loader->lock);
     while (!loader->quit) {
         if (!has_work(loader)) {
@@ -171,7 +198,7 @@ static void *run_worker(void *argument) {
         loader->n_busy++;
         pthread_mutex_unlock(&loader->lock);
         int64_t at;
-        neap_error *error = do_task(loader, task, &at);
+        neap_error *error = do_task(worker, task, &at);
         pthread_mutex_lock(&loader->lock);
         finish_task(loader, task, error, at);
         loader->n_busy--;
@@ -210,6 +237,7 @@ neap_error *loader_seek(struct loader *loader, int64_t epoch, int64_t first_samp
         clear_slot(&loader->slots[i]);
     set_order(loader, epoch);
     const int64_t left = n_samples - first_sample;
+    loader->epoch = epoch;
     loader->first_sample = first_sample;
     loader->n_batches = left / batch + (left % batch && !loader->options.drop_last);
     loader->n_tasks = loader->n_batches * loader->tasks_per_batch;
@@ -239,13 +267,14 @@ static void wait_for_batch(struct loader *loader, int64_t batch) {
             pthread_cond_wait(&loader->ready, &loader->lock);
         } else {
             int64_t at;
-            neap_error *error = do_task(loader, loader->next_task, &at);
+            neap_error *error = do_task(loader->workers, loader->next_task, &at);
             finish_task(loader, loader->next_task++, error, at);
         }
     }
 }
 
 neap_error *loader_next(struct loader *loader, struct loader_batch *out) {
+    const double start = process_seconds();
     *out = (struct loader_batch){0};
     neap_error *error = NULL;
     pthread_mutex_lock(&loader->lock);
@@ -262,7 +291,14 @@ neap_error *loader_next(struct loader *loader, struct loader_batch *out) {
                                          batch_first(loader, batch)};
     }
     pthread_mutex_unlock(&loader->lock);
+    loader->seconds += process_seconds() - start;
     return error;
+}
+
+double loader_take_seconds(struct loader *loader) {
+    const double seconds = loader->seconds;
+    loader->seconds = 0;
+    return seconds;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -275,11 +311,18 @@ static neap_error *allocate(struct loader *loader) {
     TRY(memory_alloc(samples, sizeof *loader->labels, &loader->labels));
     TRY(memory_alloc(n, sizeof *loader->order, &loader->order));
     TRY(memory_alloc((size_t)depth, sizeof *loader->slots, &loader->slots));
-    TRY(memory_alloc((size_t)loader->options.n_threads, sizeof *loader->threads, &loader->threads));
+    const size_t n_workers = (size_t)n_workers_of(&loader->options),
+                 scratch_bytes = (size_t)scratch_bytes_of(&loader->options);
+    TRY(memory_alloc(n_workers, sizeof *loader->workers, &loader->workers));
+    TRY(memory_alloc(n_workers, scratch_bytes, &loader->scratch));
     /* Touched now: memory that the machine does not have is to show before training starts. */
     memset(loader->images, 0, samples * (size_t)loader->elements * sizeof *loader->images);
     memset(loader->labels, 0, samples * sizeof *loader->labels);
     memset(loader->order, 0, n * sizeof *loader->order);
+    memset(loader->scratch, 0, n_workers * scratch_bytes);
+    for (size_t i = 0; i < n_workers; i++)
+        loader->workers[i] =
+            (struct worker){.loader = loader, .scratch = loader->scratch + i * scratch_bytes};
     for (int i = 0; i < depth; i++) {
         loader->slots[i].images = loader->images + i * loader->slot_samples * loader->elements;
         loader->slots[i].labels = loader->labels + i * loader->slot_samples;
@@ -294,7 +337,8 @@ static neap_error *start_threads(struct loader *loader) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (!failure && loader->n_started < loader->options.n_threads) {
-        failure = pthread_create(&loader->threads[loader->n_started], NULL, run_worker, loader);
+        struct worker *worker = &loader->workers[loader->n_started];
+        failure = pthread_create(&worker->thread, NULL, run_worker, worker);
         loader->n_started += !failure;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -306,7 +350,7 @@ static neap_error *start_threads(struct loader *loader) {
 neap_error *loader_create(const struct loader_options *options, struct loader **out) {
     TRY(check_options(options));
     const int64_t bytes = loader_options_bytes(options);
-    if (bytes < 0)
+    if (bytes == LOADER_MOST_BYTES)
         return error_memory(SIZE_MAX);
     struct loader *loader;
     TRY(memory_alloc(1, sizeof *loader, &loader));
@@ -339,13 +383,14 @@ void loader_free(struct loader *loader) {
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->lock);
     for (int i = 0; i < loader->n_started; i++)
-        pthread_join(loader->threads[i], NULL);
+        pthread_join(loader->workers[i].thread, NULL);
     for (int i = 0; loader->slots && i < depth_of(&loader->options); i++)
         clear_slot(&loader->slots[i]);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->lock);
-    free(loader->threads);
+    free(loader->workers);
+    free(loader->scratch);
     free(loader->slots);
     free(loader->order);
     free(loader->labels);

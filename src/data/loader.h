@@ -27,7 +27,9 @@ struct loader_batch {
 
 struct loader;
 
-/* Bytes of host memory that a loader with these options takes; -1 where no machine has them. */
+/* Bytes of host memory that a loader with these options takes, with what libraries take in its
+ * threads. LOADER_MOST_BYTES stands for that and all above: sums of a few do not overflow. */
+#define LOADER_MOST_BYTES (INT64_C(1) << 59)
 int64_t loader_options_bytes(const struct loader_options *options);
 
 MUST_USE neap_error *loader_create(const struct loader_options *options, struct loader **out);
@@ -42,5 +44,9 @@ MUST_USE neap_error *loader_seek(struct loader *loader, int64_t epoch, int64_t f
 /* The next batch, valid until the next call. A batch that cannot be read is an error in its place
  * in the sequence; the call after goes on behind it. */
 MUST_USE neap_error *loader_next(struct loader *loader, struct loader_batch *out);
+
+/* Seconds that loader_next has taken since this was last asked: how long training waited for data.
+ */
+double loader_take_seconds(struct loader *loader);
 
 #endif

@@ -4,12 +4,15 @@
 #define NEAP_DATA_NORMALIZE_H
 
 #include "base/status.h"
+#include "data/image.h"
 
 enum { MAX_CHANNELS = 3 };
 
 struct moments {
     float mean[MAX_CHANNELS], deviation[MAX_CHANNELS];
 };
+
+extern const struct moments imagenet_moments;
 
 struct normalizer {
     int64_t channels;
@@ -21,8 +24,8 @@ struct normalizer {
 MUST_USE neap_error *normalizer_set(struct normalizer *normalizer, const char *how,
                                     int64_t channels, const struct moments *own);
 
-/* `area` bytes of each channel, channel after channel. */
-void normalizer_apply(const struct normalizer *normalizer, const uint8_t *bytes, int64_t area,
-                      float *image);
+/* The window of the image as (C,H,W); beyond the image's edges its bytes are 0. */
+void normalizer_apply(const struct normalizer *normalizer, const struct image *image,
+                      struct box window, float *out);
 
 #endif

@@ -12,10 +12,10 @@
 #include "base/memory.h"
 #include "data/datasets.h"
 
+/* In the order in which a folder is looked at. */
 static const struct source_format *const formats[] = {
-    &source_idx,
-    &source_cifar10,
-    &source_synthetic,
+    &source_idx,         &source_cifar10,   &source_cifar100, &source_cifar100_coarse,
+    &source_imagefolder, &source_synthetic,
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
@@ -33,15 +33,24 @@ int64_t sample_elements(struct sample_shape shape) {
     return fits ? elements : -1;
 }
 
+const struct source_format *source_format_recognise(const char *folder) {
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (formats[i]->recognise && formats[i]->recognise(folder))
+            return formats[i];
+    return NULL;
+}
+
 static neap_error *requested_format(const char *name, const struct source_format **out) {
+    char known[160] = "auto";
     *out = NULL;
     if (!name || strcmp(name, "auto") == 0)
         return NULL;
     *out = source_format_find(name);
+    for (size_t i = 0, used = 4; i < N_FORMATS && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, ", %s", formats[i]->name);
     return *out ? NULL
-                : error_make(NEAP_ERROR_USAGE,
-                             "unknown data format '%s' (formats: auto, idx, cifar10, synthetic)",
-                             name);
+                : error_make(NEAP_ERROR_USAGE, "unknown data format '%s' (formats: %s)", name,
+                             known);
 }
 
 static neap_error *check_folder(const char *path) {
@@ -61,14 +70,27 @@ static neap_error *check_folder(const char *path) {
 }
 
 static neap_error *recognise(const char *folder, const struct source_format **out) {
-    for (size_t i = 0; i < N_FORMATS; i++) {
-        if (formats[i]->files && formats[i]->recognise(folder)) {
-            *out = formats[i];
-            return NULL;
-        }
-    }
-    return error_make(NEAP_ERROR_DATA, "'%s' holds no data that neap knows: neither %s nor %s",
-                      folder, source_idx.files, source_cifar10.files);
+    *out = source_format_recognise(folder);
+    return *out ? NULL
+                : error_make(NEAP_ERROR_DATA,
+                             "'%s' holds no data that neap knows: neither %s, %s, %s nor %s",
+                             folder, source_idx.files, source_cifar10.files, source_cifar100.files,
+                             source_imagefolder.files);
+}
+
+/* An option that would do nothing is refused. */
+static neap_error *check_request(const struct source_request *request,
+                                 const struct source_format *format) {
+    if (request->augment && !format->augments)
+        return error_make(NEAP_ERROR_USAGE,
+                          "%s data is not augmented: flips, crops and rotations are for images",
+                          format->name);
+    if (request->skip_bad && !format->skips_bad)
+        return error_make(NEAP_ERROR_USAGE,
+                          "'%s' is of format %s: only an imagefolder's files can be skipped where "
+                          "they are bad",
+                          request->name, format->name);
+    return NULL;
 }
 
 /* Which format, and in which folder (NULL: none needed; free() it). */
@@ -101,6 +123,7 @@ neap_error *source_open(const struct source_request *request, struct source **ou
     struct source *source = NULL;
     char *folder;
     TRY_GOTO(locate(request, &format, &folder));
+    TRY_GOTO(check_request(request, format));
     TRY_GOTO(memory_alloc(1, sizeof *source, &source));
     source->format = format;
     TRY_GOTO(memory_string(request->name, &source->name));
@@ -117,13 +140,31 @@ void source_close(struct source *source) {
     if (!source)
         return;
     source->format->close(source->state);
+    for (int64_t i = 0; i < source->n_left_out; i++)
+        neap_error_free(source->left_out[i]);
+    free(source->left_out);
     free(source->name);
     free(source);
 }
 
-neap_error *source_read(const struct source *source, int64_t index, float *image, int32_t *label) {
-    assert(index >= 0 && index < source->n_samples);
-    return source->format->read(source, index, image, label);
+neap_error *source_read(const struct source *source, struct sample_request request, float *image,
+                        int32_t *label) {
+    assert(request.index >= 0 && request.index < source->n_samples);
+    return source->format->read(source, request, image, label);
+}
+
+neap_error *source_set_pipeline(const struct source_request *request, const struct source *source,
+                                bool resizes, const struct moments *own,
+                                struct pipeline *pipeline) {
+    *pipeline = (struct pipeline){.channels = source->shape.channels,
+                                  .height = source->shape.height,
+                                  .width = source->shape.width,
+                                  .resizes = resizes,
+                                  .seed = request->seed};
+    if (request->augment)
+        pipeline->augment = *request->augment;
+    TRY(pipeline_check(pipeline));
+    return normalizer_set(&pipeline->normalizer, request->normalize, pipeline->channels, own);
 }
 
 neap_error *source_check(const struct source *source, struct sample_shape shape,
@@ -139,5 +180,21 @@ neap_error *source_check(const struct source *source, struct sample_shape shape,
         return error_make(NEAP_ERROR_USAGE, "'%s' has %s classes, the model tells %s apart",
                           source->name, digits_of(source->n_classes).text,
                           digits_of(n_classes).text);
+    return NULL;
+}
+
+neap_error *source_check_classes(const struct source *train, const struct source *val) {
+    if (!train->class_names || !val->class_names)
+        return NULL;
+    if (train->n_classes != val->n_classes)
+        return error_make(NEAP_ERROR_DATA, "'%s' has %s classes to train on, '%s' %s to validate",
+                          train->name, digits_of(train->n_classes).text, val->name,
+                          digits_of(val->n_classes).text);
+    for (int64_t i = 0; i < train->n_classes; i++)
+        if (strcmp(train->class_names[i], val->class_names[i]) != 0)
+            return error_make(NEAP_ERROR_DATA,
+                              "class %s is '%s' in '%s' to train on, '%s' in '%s' to validate",
+                              digits_of(i).text, train->class_names[i], train->name,
+                              val->class_names[i], val->name);
     return NULL;
 }

@@ -46,10 +46,10 @@ static neap_error *open_synthetic(const struct source_request *request, const ch
     return NULL;
 }
 
-static neap_error *read_synthetic(const struct source *source, int64_t index, float *image,
-                                  int32_t *label) {
+static neap_error *read_synthetic(const struct source *source, struct sample_request request,
+                                  float *image, int32_t *label) {
     const struct synthetic *synthetic = source->state;
-    const uint64_t sample = (uint64_t)index;
+    const uint64_t sample = (uint64_t)request.index;
     const uint32_t drawn = philox_at(synthetic->labels, 0, sample).word[0];
     const uint64_t class = (uint64_t)drawn * (uint64_t)source->n_classes >> 32;
     *label = (int32_t) class;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/layout_walk.h"
+
 static neap_error *add_entries(struct store *store, const neap_graph *g, int64_t alignment_bytes) {
     TRY(pool_alloc(&store->pool, g->n_values, sizeof *store->entries, &store->entries));
     for (value_id v = 0; v < g->n_values; v++) {
@@ -57,28 +59,20 @@ const struct store_entry *store_find(const struct store *store, const char *name
     return NULL;
 }
 
-/* Where in memory an element lies, in elements. */
-static int64_t place_of(const struct store_entry *entry, int64_t logical) {
-    if (layout_is_plain(entry->layout))
-        return logical;
-    int64_t index[MAX_RANK];
-    for (int d = entry->shape.rank; d-- > 0;) {
-        index[d] = logical % entry->shape.dim[d];
-        logical /= entry->shape.dim[d];
-    }
-    return layout_offset(entry->layout, entry->shape, index);
-}
-
 void store_get(const struct store *store, const struct store_entry *entry, int64_t first,
                int64_t count, float *out) {
     const float *data = store_data(store, entry);
-    for (int64_t i = 0; i < count; i++)
-        out[i] = data[place_of(entry, first + i)];
+    struct layout_walk walk;
+    layout_walk_start(&walk, entry->layout, entry->shape, first);
+    for (int64_t i = 0; i < count; i++, layout_walk_next(&walk))
+        out[i] = data[walk.offset];
 }
 
 void store_set(struct store *store, const struct store_entry *entry, int64_t first, int64_t count,
                const float *in) {
     float *data = store_data(store, entry);
-    for (int64_t i = 0; i < count; i++)
-        data[place_of(entry, first + i)] = in[i];
+    struct layout_walk walk;
+    layout_walk_start(&walk, entry->layout, entry->shape, first);
+    for (int64_t i = 0; i < count; i++, layout_walk_next(&walk))
+        data[walk.offset] = in[i];
 }

@@ -172,6 +172,10 @@ int64_t graph_batch(const neap_graph *g);
 const char *dtype_name(enum dtype dtype);
 MUST_USE neap_error *dtype_of_name(const char *name, enum dtype *out);
 int dtype_bits(enum dtype dtype);
+/* A float of 16 bits? */
+bool dtype_is_half(enum dtype dtype);
+/* What sums over many values of this type are kept in: fp32 for the floats of 16 bits. */
+enum dtype dtype_of_sums(enum dtype dtype);
 const char *value_kind_name(enum value_kind kind);
 const char *phase_name(enum phase phase);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
+
 const struct op_def *op_find(const struct op_set *set, const char *name) {
     for (size_t i = 0; i < set->n_ops; i++)
         if (!strcmp(set->ops[i]->name, name))
@@ -222,6 +224,21 @@ void cost_elementwise(const neap_graph *g, const struct node *node, struct op_co
 TENSOR_TYPES(X)
 #undef X
 
+/* X(dtype, name): 16-bit floats, by way of fp32. */
+#define HALF_TYPES(X)                                                                              \
+    X(BF16, bf16)                                                                                  \
+    X(F16, f16)
+
+#define X(dtype, name)                                                                             \
+    static double get_##dtype(const void *data, int64_t i) {                                       \
+        return (double)float_of_##name(((const uint16_t *)data)[i]);                               \
+    }                                                                                              \
+    static void set_##dtype(void *data, int64_t i, double value) {                                 \
+        ((uint16_t *)data)[i] = name##_of_float((float)value);                                     \
+    }
+HALF_TYPES(X)
+#undef X
+
 static double get_BIT(const void *data, int64_t i) {
     return ((const uint8_t *)data)[i / 8] >> (i % 8) & 1;
 }
@@ -236,14 +253,14 @@ static const struct {
     void (*set)(void *data, int64_t i, double value);
 } access[N_DTYPES] = {
 #define X(dtype, type) [DTYPE_##dtype] = {get_##dtype, set_##dtype},
-    TENSOR_TYPES(X) X(BIT, uint8_t)
+    TENSOR_TYPES(X) X(BIT, uint8_t) HALF_TYPES(X)
 #undef X
 };
 
-double tensor_get(const struct tensor *t, int64_t i) {
+double tensor_get_any(const struct tensor *t, int64_t i) {
     return access[t->dtype].get(t->data, i);
 }
 
-void tensor_set(const struct tensor *t, int64_t i, double value) {
+void tensor_set_any(const struct tensor *t, int64_t i, double value) {
     access[t->dtype].set(t->data, i, value);
 }

@@ -38,6 +38,14 @@ neap_error *dtype_of_name(const char *name, enum dtype *out) {
     return error_make(NEAP_ERROR_MODEL, "unknown data type '%s'", name);
 }
 
+bool dtype_is_half(enum dtype dtype) {
+    return dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+enum dtype dtype_of_sums(enum dtype dtype) {
+    return dtype_is_half(dtype) ? DTYPE_F32 : dtype;
+}
+
 const char *value_kind_name(enum value_kind kind) {
     return kinds[kind];
 }

@@ -44,24 +44,20 @@ static bool builds(size_t index, struct model_spec spec, int64_t image_size) {
     return !error;
 }
 
-/* Where images of the model's own size would do: how small they may be. */
+/* Where images of another size would do: the least larger one. Most networks take any from some
+ * size on, those of cells multiples of 4. */
 static neap_error *explain_size(size_t index, const struct model_spec *spec, neap_error *error) {
-    int64_t too_small = spec->image_size, least = models[index].info.image_size;
-    if (neap_error_code(error) != NEAP_ERROR_MODEL || too_small >= least ||
-        !builds(index, *spec, least))
+    int64_t size = spec->image_size, would_do = size + 1, own = models[index].info.image_size;
+    if (neap_error_code(error) != NEAP_ERROR_MODEL)
         return error;
-    while (least - too_small > 1) {
-        int64_t middle = too_small + (least - too_small) / 2;
-        if (builds(index, *spec, middle))
-            least = middle;
-        else
-            too_small = middle;
-    }
+    while (would_do < size + own && !builds(index, *spec, would_do))
+        would_do++;
+    if (would_do == size + own)
+        return error;
     neap_error_free(error);
-    return error_make(NEAP_ERROR_USAGE,
-                      "images of %lldx%lld are too small for %s: at least %lldx%lld",
-                      (long long)spec->image_size, (long long)spec->image_size,
-                      models[index].info.name, (long long)least, (long long)least);
+    return error_make(NEAP_ERROR_USAGE, "images of %lldx%lld do not suit %s: %lldx%lld would",
+                      (long long)size, (long long)size, models[index].info.name,
+                      (long long)would_do, (long long)would_do);
 }
 
 neap_error *neap_graph_model(const char *name, const struct neap_model_options *options,

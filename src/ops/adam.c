@@ -36,7 +36,7 @@ static void reference(const struct op_call *call) {
     const struct tensor *w = &call->up[ADAM_PARAMETER], *m = &call->up[ADAM_MEAN];
     const struct tensor *v = &call->up[ADAM_SQUARE];
     const struct tensor *gradient = is_input ? &call->in[0] : &call->up[ADAM_ACCUMULATOR];
-    double t = (double)call->params->update + 1, lr = call->params->lr;
+    double t = (double)(call->params->update - call->params->skipped) + 1, lr = call->params->lr;
     double step = lr / (1 - pow(a->beta1, t)), root = sqrt(1 - pow(a->beta2, t));
     for (int64_t i = 0; i < shape_elements(w->shape); i++) {
         double weight = tensor_get(w, i);

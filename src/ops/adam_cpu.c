@@ -35,7 +35,8 @@ static neap_error *run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;
     const struct adam_attrs *a = s->attrs;
     float *accumulated = s->n_in ? NULL : launch->up[ADAM_ACCUMULATOR];
-    double t = (double)launch->params->update + 1, lr = launch->params->lr;
+    double t = (double)(launch->params->update - launch->params->skipped) + 1,
+           lr = launch->params->lr;
     parallel_for(s->n, ELEMENTWISE_GRAIN, step_range,
                  &(struct call){.w = launch->up[ADAM_PARAMETER],
                                 .m = launch->up[ADAM_MEAN],

@@ -58,7 +58,8 @@ static neap_error *stats_infer(neap_graph *g, node_id id) {
                            "batch statistics of one value per channel: use a larger batch "
                            "or image");
     for (uint32_t i = 0; i < 2; i++)
-        node_set_output(g, id, i, x->dtype, shape_of(1, &node_input(g, node, 0)->shape.dim[1]));
+        node_set_output(g, id, i, dtype_of_sums(x->dtype),
+                        shape_of(1, &node_input(g, node, 0)->shape.dim[1]));
     return NULL;
 }
 
@@ -229,7 +230,8 @@ static neap_error *reduce_infer(neap_graph *g, node_id id) {
     TRY(check_channels(g, node, 2, 6));
     const struct value *x = node_input(g, node, 0);
     for (uint32_t i = 0; i < 2; i++)
-        node_set_output(g, id, i, x->dtype, shape_of(1, &node_input(g, node, 0)->shape.dim[1]));
+        node_set_output(g, id, i, dtype_of_sums(x->dtype),
+                        shape_of(1, &node_input(g, node, 0)->shape.dim[1]));
     return NULL;
 }
 

@@ -14,56 +14,58 @@ static inline float open_gradient(float dy, float x, float a, float b, bool relu
     return relu && !(x * a + b > 0) ? 0 : dy;
 }
 
-static inline void reduce_row4(const float *restrict x, const float *restrict dy,
-                               const float (*restrict pattern)[MAX_WIDTH],
-                               float (*restrict sum)[MAX_WIDTH], int64_t width, int64_t stride,
-                               bool relu) {
+/* What a row of x and dy adds to the two sums of column k. */
+struct contribution {
+    float gamma, beta;
+};
+
+REAL_INLINE struct contribution contribution_at(enum dtype type, const struct channel_job *job,
+                                                int64_t i, float mean, float a, float b,
+                                                bool relu) {
+    float x = real_load(type, job->in[0], i);
+    float g = open_gradient(real_load(type, job->in[1], i), x, a, b, relu);
+    return (struct contribution){g * (x - mean), g};
+}
+
+REAL_INLINE void reduce_rows(enum dtype type, const struct channel_job *job,
+                             const struct channel_unit *unit,
+                             const float (*restrict pattern)[MAX_WIDTH], float *restrict s0,
+                             float *restrict s1, bool relu) {
     const float *mean = pattern[0], *a = pattern[1], *b = pattern[2];
-    float *s0 = sum[0], *s1 = sum[1];
+    int64_t stride = unit->stride, row = 0, at = unit->offset;
+    for (; row + 4 <= unit->rows; row += 4, at += 4 * stride)
 #pragma omp simd
-    for (int64_t k = 0; k < width; k++) {
-        int64_t k1 = stride + k, k2 = k1 + stride, k3 = k2 + stride;
-        float g0 = open_gradient(dy[k], x[k], a[k], b[k], relu);
-        float g1 = open_gradient(dy[k1], x[k1], a[k], b[k], relu);
-        float g2 = open_gradient(dy[k2], x[k2], a[k], b[k], relu);
-        float g3 = open_gradient(dy[k3], x[k3], a[k], b[k], relu);
-        s0[k] += (g0 * (x[k] - mean[k]) + g1 * (x[k1] - mean[k])) +
-                 (g2 * (x[k2] - mean[k]) + g3 * (x[k3] - mean[k]));
-        s1[k] += (g0 + g1) + (g2 + g3);
+        for (int64_t k = 0; k < unit->width; k++) {
+            struct contribution c[4];
+            for (int r = 0; r < 4; r++)
+                c[r] = contribution_at(type, job, at + r * stride + k, mean[k], a[k], b[k], relu);
+            s0[k] += (c[0].gamma + c[1].gamma) + (c[2].gamma + c[3].gamma);
+            s1[k] += (c[0].beta + c[1].beta) + (c[2].beta + c[3].beta);
+        }
+    for (; row <= unit->rows; row++, at += stride) {
+        int64_t n = row < unit->rows ? unit->width : unit->tail;
+#pragma omp simd
+        for (int64_t k = 0; k < n; k++) {
+            struct contribution c = contribution_at(type, job, at + k, mean[k], a[k], b[k], relu);
+            s0[k] += c.gamma;
+            s1[k] += c.beta;
+        }
     }
 }
 
-static inline void reduce_row(const float *restrict x, const float *restrict dy,
-                              const float (*restrict pattern)[MAX_WIDTH],
-                              float (*restrict sum)[MAX_WIDTH], int64_t width, bool relu) {
-    const float *mean = pattern[0], *a = pattern[1], *b = pattern[2];
-    float *s0 = sum[0], *s1 = sum[1];
-#pragma omp simd
-    for (int64_t k = 0; k < width; k++) {
-        float g = open_gradient(dy[k], x[k], a[k], b[k], relu);
-        s0[k] += g * (x[k] - mean[k]);
-        s1[k] += g;
-    }
-}
-
-static inline void reduce_rows(const struct channel_job *job, const struct channel_unit *unit,
-                               const float (*restrict pattern)[MAX_WIDTH],
-                               float (*restrict sum)[MAX_WIDTH], bool relu) {
-    const float *x = job->in[0] + unit->offset, *dy = job->in[1] + unit->offset;
-    int64_t stride = unit->stride, row = 0;
-    for (; row + 4 <= unit->rows; row += 4, x += 4 * stride, dy += 4 * stride)
-        reduce_row4(x, dy, pattern, sum, unit->width, stride, relu);
-    for (; row <= unit->rows; row++, x += stride, dy += stride)
-        reduce_row(x, dy, pattern, sum, row < unit->rows ? unit->width : unit->tail, relu);
+REAL_INLINE void reduce_unit(enum dtype type, const struct channel_job *job,
+                             const struct channel_unit *unit, const float (*pattern)[MAX_WIDTH],
+                             float (*sum)[MAX_WIDTH]) {
+    if (job->relu)
+        reduce_rows(type, job, unit, pattern, sum[0], sum[1], true);
+    else
+        reduce_rows(type, job, unit, pattern, sum[0], sum[1], false);
 }
 
 SIMD static void reduce_leaf(const struct channel_job *job, const struct channel_unit *unit,
                              float (*restrict pattern)[MAX_WIDTH],
                              float (*restrict sum)[MAX_WIDTH]) {
-    if (job->relu)
-        reduce_rows(job, unit, (const float(*)[MAX_WIDTH])pattern, sum, true);
-    else
-        reduce_rows(job, unit, (const float(*)[MAX_WIDTH])pattern, sum, false);
+    WITH_REAL(job->dtype, reduce_unit, job, unit, (const float(*)[MAX_WIDTH])pattern, sum);
 }
 
 static neap_error *reduce_create(const struct kernel_site *site, void **state,
@@ -105,33 +107,35 @@ const struct kernel kernel_batch_norm_backward_reduce_cpu = {
 enum { MEAN, SCALE, SHIFT, OFFSET, SLOPE, N_DX_TABLES };
 
 /* In place over dy or x, element by element. */
-static inline void dx_row(float *dx, const float *x, const float *dy,
-                          const float (*pattern)[MAX_WIDTH], int64_t n, bool relu) {
+REAL_INLINE void dx_rows(enum dtype type, const struct channel_job *job,
+                         const struct channel_unit *unit, const float (*pattern)[MAX_WIDTH],
+                         bool relu) {
     const float *mean = pattern[MEAN], *a = pattern[SCALE], *b = pattern[SHIFT];
     const float *offset = pattern[OFFSET], *slope = pattern[SLOPE];
+    for (int64_t row = 0; row <= unit->rows; row++) {
+        int64_t at = unit->offset + row * unit->stride;
+        int64_t n = row < unit->rows ? unit->width : unit->tail;
 #pragma omp simd
-    for (int64_t k = 0; k < n; k++) {
-        float g = open_gradient(dy[k], x[k], a[k], b[k], relu);
-        dx[k] = a[k] * ((g - offset[k]) - (x[k] - mean[k]) * slope[k]);
+        for (int64_t k = 0; k < n; k++) {
+            float x = real_load(type, job->in[0], at + k);
+            float g = open_gradient(real_load(type, job->in[1], at + k), x, a[k], b[k], relu);
+            real_store(type, job->out, at + k, a[k] * ((g - offset[k]) - (x - mean[k]) * slope[k]));
+        }
     }
 }
 
-static inline void dx_rows(const struct channel_job *job, const struct channel_unit *unit,
-                           const float (*pattern)[MAX_WIDTH], bool relu) {
-    for (int64_t row = 0; row <= unit->rows; row++) {
-        int64_t at = unit->offset + row * unit->stride;
-        dx_row(job->out + at, job->in[0] + at, job->in[1] + at, pattern,
-               row < unit->rows ? unit->width : unit->tail, relu);
-    }
+REAL_INLINE void dx_unit(enum dtype type, const struct channel_job *job,
+                         const struct channel_unit *unit, const float (*pattern)[MAX_WIDTH]) {
+    if (job->relu)
+        dx_rows(type, job, unit, pattern, true);
+    else
+        dx_rows(type, job, unit, pattern, false);
 }
 
 SIMD static void dx_leaf(const struct channel_job *job, const struct channel_unit *unit,
                          float (*restrict pattern)[MAX_WIDTH], float (*restrict sum)[MAX_WIDTH]) {
     (void)sum;
-    if (job->relu)
-        dx_rows(job, unit, (const float(*)[MAX_WIDTH])pattern, true);
-    else
-        dx_rows(job, unit, (const float(*)[MAX_WIDTH])pattern, false);
+    WITH_REAL(job->dtype, dx_unit, job, unit, (const float(*)[MAX_WIDTH])pattern);
 }
 
 static neap_error *dx_create(const struct kernel_site *site, void **state, size_t *scratch_bytes) {

@@ -28,7 +28,7 @@ const char *batch_norm_negotiate(const struct kernel_site *site, struct kernel_l
     for (uint32_t i = 0; i < node->n_outputs; i++)
         want->out[i] =
             node_output(site->g, node, i)->shape.rank == 1 ? (struct layout){0} : x.layout;
-    return f32_negotiate(site);
+    return real_negotiate(site);
 }
 
 neap_error *batch_norm_create(const struct kernel_site *site, int n_tables, bool sums,
@@ -40,6 +40,7 @@ neap_error *batch_norm_create(const struct kernel_site *site, int n_tables, bool
     s->attrs = site->node->attrs;
     s->n_out = site->node->n_outputs;
     s->n_elements = layout_elements(x->layout, x->shape);
+    s->dtype = x->dtype;
     s->n_tables = n_tables;
     int64_t doubles = sums ? N_SUMS * s->units.padded_channels + channels_partials(&s->units) : 0;
     *scratch_bytes = (size_t)doubles * sizeof(double) +
@@ -56,6 +57,7 @@ struct batch_norm_scratch batch_norm_scratch_of(const struct batch_norm_state *s
     float *tables = (float *)((double *)scratch + doubles);
     at.partials = at.sums + N_SUMS * channels;
     memset(tables, 0, (size_t)(s->n_tables * channels) * sizeof *tables);
+    job->dtype = s->dtype;
     job->n_tables = s->n_tables;
     for (int t = 0; t < s->n_tables; t++)
         job->table[t] = at.table[t] = tables + t * channels;
@@ -65,29 +67,34 @@ struct batch_norm_scratch batch_norm_scratch_of(const struct batch_norm_state *s
 /* ---- statistics ----------------------------------------------------------------------------- */
 
 /* Four rows at a time, so that the sums are loaded and stored once for four. */
-SIMD static void stats_leaf(const struct channel_job *job, const struct channel_unit *unit,
-                            float (*restrict pattern)[MAX_WIDTH],
-                            float (*restrict sum)[MAX_WIDTH]) {
-    const float *x = job->in[0] + unit->offset, *shift = pattern[0];
-    float *s0 = sum[0], *s1 = sum[1];
-    int64_t stride = unit->stride, row = 0;
-    for (; row + 4 <= unit->rows; row += 4, x += 4 * stride)
+REAL_INLINE void stats_rows(enum dtype type, const void *x, const struct channel_unit *unit,
+                            const float *restrict shift, float *restrict s0, float *restrict s1) {
+    int64_t stride = unit->stride, row = 0, at = unit->offset;
+    for (; row + 4 <= unit->rows; row += 4, at += 4 * stride)
 #pragma omp simd
         for (int64_t k = 0; k < unit->width; k++) {
-            float a = x[k] - shift[k], b = x[stride + k] - shift[k];
-            float c = x[2 * stride + k] - shift[k], d = x[3 * stride + k] - shift[k];
+            float a = real_load(type, x, at + k) - shift[k];
+            float b = real_load(type, x, at + stride + k) - shift[k];
+            float c = real_load(type, x, at + 2 * stride + k) - shift[k];
+            float d = real_load(type, x, at + 3 * stride + k) - shift[k];
             s0[k] += (a + b) + (c + d);
             s1[k] += (a * a + b * b) + (c * c + d * d);
         }
-    for (; row <= unit->rows; row++, x += stride) {
+    for (; row <= unit->rows; row++, at += stride) {
         int64_t n = row < unit->rows ? unit->width : unit->tail;
 #pragma omp simd
         for (int64_t k = 0; k < n; k++) {
-            float a = x[k] - shift[k];
+            float a = real_load(type, x, at + k) - shift[k];
             s0[k] += a;
             s1[k] += a * a;
         }
     }
+}
+
+SIMD static void stats_leaf(const struct channel_job *job, const struct channel_unit *unit,
+                            float (*restrict pattern)[MAX_WIDTH],
+                            float (*restrict sum)[MAX_WIDTH]) {
+    WITH_REAL(job->dtype, stats_rows, job->in[0], unit, pattern[0], sum[0], sum[1]);
 }
 
 static neap_error *stats_create(const struct kernel_site *site, void **state,
@@ -104,7 +111,7 @@ static neap_error *stats_run(void *state, const struct launch *launch) {
     struct batch_norm_scratch at = batch_norm_scratch_of(s, launch->scratch, true, &job);
     float *mean = launch->out[0], *var = launch->out[1];
     double count = (double)s->units.count;
-    channels_estimate(&s->units, launch->in[0], at.table[0]);
+    channels_estimate(&s->units, s->dtype, launch->in[0], at.table[0]);
     channels_sum(&s->units, &job, at.partials, at.sums);
     for (int64_t c = 0; c < s->units.channels; c++) {
         double shifted = at.sums[c] / count;
@@ -150,41 +157,41 @@ const struct kernel kernel_batch_norm_running_cpu = {
 /* ---- apply ---------------------------------------------------------------------------------- */
 
 /* In place over x or the residual, element by element: nothing is carried between columns. */
-static inline void apply_row(float *y, const float *x, const float *residual, const float *a,
-                             const float *b, int64_t n, bool relu) {
-#pragma omp simd
-    for (int64_t k = 0; k < n; k++) {
-        float v = x[k] * a[k] + b[k];
-        if (residual)
-            v += residual[k];
-        y[k] = relu && v < 0 ? 0 : v;
-    }
-}
-
-static inline void apply_rows(const struct channel_unit *unit, float *y, const float *x,
-                              const float *residual, const float *a, const float *b, bool relu) {
+REAL_INLINE void apply_rows(enum dtype type, const struct channel_job *job,
+                            const struct channel_unit *unit, const float *a, const float *b,
+                            bool residual, bool relu) {
+    const void *x = job->in[0], *r = job->in[1];
     for (int64_t row = 0; row <= unit->rows; row++) {
-        int64_t at = row * unit->stride, n = row < unit->rows ? unit->width : unit->tail;
-        apply_row(y + at, x + at, residual ? residual + at : NULL, a, b, n, relu);
+        int64_t at = unit->offset + row * unit->stride;
+        int64_t n = row < unit->rows ? unit->width : unit->tail;
+#pragma omp simd
+        for (int64_t k = 0; k < n; k++) {
+            float v = real_load(type, x, at + k) * a[k] + b[k];
+            if (residual)
+                v += real_load(type, r, at + k);
+            real_store(type, job->out, at + k, relu && v < 0 ? 0 : v);
+        }
     }
 }
 
 /* A call for each case, for the compiler to make a loop of each. */
+REAL_INLINE void apply_unit(enum dtype type, const struct channel_job *job,
+                            const struct channel_unit *unit, const float *a, const float *b) {
+    if (job->in[1] && job->relu)
+        apply_rows(type, job, unit, a, b, true, true);
+    else if (job->in[1])
+        apply_rows(type, job, unit, a, b, true, false);
+    else if (job->relu)
+        apply_rows(type, job, unit, a, b, false, true);
+    else
+        apply_rows(type, job, unit, a, b, false, false);
+}
+
 SIMD static void apply_leaf(const struct channel_job *job, const struct channel_unit *unit,
                             float (*restrict pattern)[MAX_WIDTH],
                             float (*restrict sum)[MAX_WIDTH]) {
-    const float *x = job->in[0] + unit->offset, *a = pattern[0], *b = pattern[1];
-    const float *residual = job->in[1] ? job->in[1] + unit->offset : NULL;
-    float *y = job->out + unit->offset;
     (void)sum;
-    if (residual && job->relu)
-        apply_rows(unit, y, x, residual, a, b, true);
-    else if (residual)
-        apply_rows(unit, y, x, residual, a, b, false);
-    else if (job->relu)
-        apply_rows(unit, y, x, NULL, a, b, true);
-    else
-        apply_rows(unit, y, x, NULL, a, b, false);
+    WITH_REAL(job->dtype, apply_unit, job, unit, pattern[0], pattern[1]);
 }
 
 static neap_error *apply_create(const struct kernel_site *site, void **state,
@@ -206,7 +213,7 @@ static neap_error *apply_run(void *state, const struct launch *launch) {
     batch_norm_scale_shift(s, launch->in + 1, at.table[0], at.table[1]);
     channels_each(&s->units, &job);
     if (s->n_out > 1)
-        elementwise_mask(launch->out[0], s->n_elements, launch->out[1]);
+        elementwise_mask(s->dtype, launch->out[0], s->n_elements, launch->out[1]);
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "backend/cpu/channels.h"
+#include "backend/cpu/real.h"
 #include "backend/kernel.h"
 #include "ops/batch_norm.h"
 
@@ -13,6 +14,7 @@ struct batch_norm_state {
     struct channel_units units;
     const struct batch_norm_attrs *attrs;
     int64_t n_elements; /* with padding */
+    enum dtype dtype;   /* of activations; they are computed with in fp32 */
     uint32_t n_out;
     int n_tables;
     bool residual;
@@ -27,7 +29,7 @@ struct batch_norm_scratch {
 const char *batch_norm_negotiate(const struct kernel_site *site, struct kernel_layouts *want);
 MUST_USE neap_error *batch_norm_create(const struct kernel_site *site, int n_tables, bool sums,
                                        struct batch_norm_state **out, size_t *scratch_bytes);
-/* Zeroes the tables and names them in the job. */
+/* Zeroes the tables and names them in the job, and the type. */
 struct batch_norm_scratch batch_norm_scratch_of(const struct batch_norm_state *s, void *scratch,
                                                 bool sums, struct channel_job *job);
 

@@ -1,4 +1,5 @@
-/* cast: the same values in another dtype. Its gradient is cast back. */
+/* cast: the same values in another dtype. Its gradient is cast back, unless it is a sum that was
+ * kept in that dtype already (the gradient of a weight). */
 #include "ops/cast.h"
 
 #include "ops/autodiff.h"
@@ -20,6 +21,8 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     const struct cast_attrs back = {.dtype = node_input(g, graph_node(g, id), 0)->dtype};
     value_id dy = autodiff_output_gradient(ad, id, 0);
     node_id backward;
+    if (graph_value(g, dy)->dtype == (enum dtype)back.dtype)
+        return autodiff_give(ad, id, 0, dy);
     TRY(autodiff_append(
         ad, id,
         &(struct backward_spec){

@@ -7,7 +7,7 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
     const struct node *node = site->node;
     const struct concat_attrs *a = node->attrs;
     const struct value *out = node_output(site->g, node, 0);
-    int64_t begin[MAX_RANK] = {0}, n = layout_elements(out->layout, out->shape);
+    int64_t begin[MAX_RANK] = {0};
     struct box_state *s;
     (void)scratch_bytes;
     TRY(memory_alloc(1, sizeof *s + node->n_inputs * sizeof s->boxes[0], &s));
@@ -18,7 +18,7 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
         begin[a->axis] += in->shape.dim[a->axis];
     }
     s->n_boxes = node->n_inputs;
-    s->n_clear = n > shape_elements(out->shape) ? n : 0;
+    s->covered = true;
     *state = s;
     return NULL;
 }

@@ -2,7 +2,8 @@
  *
  * Each is described with the tensors as they lie; where that would be a slow fallback, with layouts
  * for the library to choose, and the layout pass puts reorders in. Weights are always the library's
- * choice: forward and backward data want different ones, so the latter reads a weight_copy. */
+ * choice: forward and backward data want different ones, so the latter reads a weight_copy. In bf16
+ * weight gradients are fp32 nonetheless; where the library has only a slow way, it refuses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ enum { X, W, Y, B, N_TENSORS };
 /* The operation, and what is known of its tensors' layouts (NULL: the library chooses). */
 struct problem {
     struct conv2d_geometry geometry;
-    enum dtype dtype;
+    enum dtype dtype[N_TENSORS];
     bool bias, relu;
     const struct layout *layout[N_TENSORS];
 };
@@ -33,12 +34,12 @@ static struct shape shape_of_tensor(const struct conv2d_geometry *c, int tensor)
 
 static dnnl_memory_desc_t desc(const struct problem *p, int tensor) {
     if (tensor == W && p->geometry.groups > 1)
-        return grouped_weight_desc(&p->geometry, p->dtype, p->layout[W]);
+        return grouped_weight_desc(&p->geometry, p->dtype[W], p->layout[W]);
     struct shape shape = shape_of_tensor(&p->geometry, tensor);
     if (tensor == B)
-        return dnn_desc(shape, p->dtype, (struct layout){0});
-    return p->layout[tensor] ? dnn_desc(shape, p->dtype, *p->layout[tensor])
-                             : dnn_desc_any(shape, p->dtype);
+        return dnn_desc(shape, p->dtype[B], (struct layout){0});
+    return p->layout[tensor] ? dnn_desc(shape, p->dtype[tensor], *p->layout[tensor])
+                             : dnn_desc_any(shape, p->dtype[tensor]);
 }
 
 static neap_error *describe_forward(struct device *device, const struct problem *p,
@@ -73,6 +74,7 @@ static neap_error *describe_backward(struct device *device, const struct problem
     dnnl_primitive_desc_t hint;
     hint_problem.relu = hint_problem.bias = false;
     hint_problem.layout[W] = NULL;
+    hint_problem.dtype[W] = p->dtype[Y];
     *out = NULL;
     TRY(describe_forward(device, &hint_problem, &hint));
     if (!hint)
@@ -148,9 +150,11 @@ static value_id tensor_value(const struct node *node, const struct role *role, i
 
 static struct problem problem_of(const struct kernel_site *site, const struct role *role) {
     const struct conv2d_attrs *a = site->node->attrs;
-    struct problem p = {.relu = a->relu,
-                        .bias = tensor_value(site->node, role, B) != ID_NONE,
-                        .dtype = node_input(site->g, site->node, 0)->dtype};
+    struct problem p = {.relu = a->relu, .bias = tensor_value(site->node, role, B) != ID_NONE};
+    for (int t = 0; t < N_TENSORS; t++) {
+        value_id value = tensor_value(site->node, role, t);
+        p.dtype[t] = value == ID_NONE ? DTYPE_F32 : graph_value(site->g, value)->dtype;
+    }
     conv2d_geometry_of(site->g, site->node, &p.geometry);
     return p;
 }
@@ -219,7 +223,8 @@ static const struct attempt slow[] = {
 enum { N_QUICK = sizeof quick / sizeof *quick, N_SLOW = sizeof slow / sizeof *slow };
 
 /* The layouts to hold tensors to: inputs as they lie, outputs as they meet; a plain image is not
- * worth holding on to, since the library reads blocked ones faster. */
+ * worth holding on to, since the library reads blocked ones faster; in bf16 not even one of few
+ * channels, since all that follows takes its layout. */
 static void held_layouts(const struct kernel_site *site, const struct role *role,
                          const struct attempt *attempt, struct problem *p) {
     for (int t = X; t <= Y; t++) {
@@ -237,7 +242,8 @@ static void held_layouts(const struct kernel_site *site, const struct role *role
                 p->layout[W] = &graph_value(site->g, value)->layout;
         } else {
             const struct layout *now = &graph_value(site->g, value)->layout;
-            if (!layout_is_plain(*now) || p->geometry.in_channels < 8)
+            bool image = p->geometry.in_channels < 8 && p->dtype[t] == DTYPE_F32;
+            if (!layout_is_plain(*now) || image)
                 p->layout[t] = now;
         }
     }
@@ -247,8 +253,11 @@ static const char *negotiate(const struct kernel_site *site, struct kernel_layou
                              const struct attempt *attempts, size_t n_attempts) {
     const struct role *role = role_of(site->node);
     struct problem p = problem_of(site, role);
-    if (p.dtype != DTYPE_F32)
-        return "it computes in fp32";
+    bool half = p.dtype[X] == DTYPE_BF16;
+    if (p.dtype[X] != p.dtype[Y] || (p.dtype[X] != DTYPE_F32 && !half))
+        return "it computes in fp32 and bf16";
+    if (half && attempts == slow)
+        return "fp32 is faster than the library's fallbacks in bf16";
     for (size_t a = 0; a < n_attempts; a++) {
         dnnl_primitive_desc_t described;
         held_layouts(site, role, &attempts[a], &p);

@@ -122,10 +122,12 @@ static void add_strip(const struct call *call, int64_t plane, int64_t first, flo
 static void add_piece(const struct call *call, int64_t block, int64_t piece) {
     const struct state *s = call->s;
     int64_t n = s->n_sums * s->d.lanes, batch = s->d.c.batch;
-    double whole[MAX_SUMS * MAX_LANES] = {0};
+    double whole[MAX_SUMS * MAX_LANES];
+    float sums[MAX_SUMS * MAX_LANES];
+    memset(whole, 0, (size_t)n * sizeof *whole);
     for (int64_t i = batch * piece / s->pieces; i < batch * (piece + 1) / s->pieces; i++)
         for (int64_t strip = 0; strip < s->d.strips; strip++) {
-            float sums[MAX_SUMS * MAX_LANES] = {0};
+            memset(sums, 0, (size_t)n * sizeof *sums);
             add_strip(call, i * s->d.blocks + block, strip * STRIP, sums);
             for (int64_t k = 0; k < n; k++)
                 whole[k] += (double)sums[k];
@@ -143,7 +145,8 @@ static void add_range(const void *context, int64_t begin, int64_t end) {
 static void finish_block(const struct call *call, int64_t block) {
     const struct state *s = call->s;
     int64_t lanes = s->d.lanes, n = s->n_sums * lanes, n_weights = n - s->d.bias * lanes;
-    double sums[MAX_SUMS * MAX_LANES] = {0};
+    double sums[MAX_SUMS * MAX_LANES];
+    memset(sums, 0, (size_t)n * sizeof *sums);
     for (int64_t piece = 0; piece < s->pieces; piece++)
         for (int64_t k = 0; k < n; k++)
             sums[k] += call->partials[(block * s->pieces + piece) * n + k];

@@ -8,6 +8,7 @@ struct fill_attrs {
     double value;
     struct int_list dims; /* empty: a scalar */
     int64_t dtype;        /* enum dtype */
+    bool scaled;          /* times the run's loss scale */
 };
 
 extern const struct op_def op_fill;

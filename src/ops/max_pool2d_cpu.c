@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/real.h"
 #include "backend/cpu/windows.h"
 #include "base/simd.h"
 #include "ops/pool2d.h"
@@ -12,14 +13,16 @@
 struct state {
     struct windows *windows;
     int64_t kernel_width;
+    enum dtype dtype;
     bool indexed;
     int64_t place[MAX_POOL2D_AREA + 1]; /* of a kernel place, from the window's origin */
 };
 
 struct call {
     const struct state *state;
-    const float *from;
-    float *to;
+    enum dtype dtype;
+    const void *from;
+    void *to;
     uint8_t *index; /* or NULL */
 };
 
@@ -40,6 +43,7 @@ static neap_error *create_state(const struct kernel_site *site, bool backward, v
                                                   (int32_t)window.end, 1};
         }
     s->kernel_width = p.kernel[1];
+    s->dtype = first->dtype;
     s->indexed = node->n_outputs > 1;
     for (int64_t k = 0; k < p.kernel[0] * p.kernel[1]; k++)
         s->place[k] = (k / p.kernel[1] * w->image.width + k % p.kernel[1]) * w->image.lanes;
@@ -56,8 +60,8 @@ static void destroy(void *state) {
 /* ---- forward --------------------------------------------------------------------------------- */
 
 /* n and step are constants where the caller's are: the loops over n are then a vector each. */
-static inline void largest(const struct call *call, const struct window_run *run, int64_t n,
-                           int64_t step) {
+REAL_INLINE void largest(enum dtype type, const struct call *call, const struct window_run *run,
+                         int64_t n, int64_t step) {
     int32_t where[MAX_RUN];
     float best[MAX_RUN];
     int64_t kernel_width = call->state->kernel_width;
@@ -68,33 +72,37 @@ static inline void largest(const struct call *call, const struct window_run *run
     }
     for (int64_t row = 0; row < run->rows; row++)
         for (int64_t column = 0; column < run->columns; column++) {
-            const float *x =
-                call->from + run->image + row * run->row_stride + column * run->column_stride;
+            int64_t at = run->image + row * run->row_stride + column * run->column_stride;
             int32_t place = first + (int32_t)(row * kernel_width + column);
 #pragma omp simd
             for (int64_t k = 0; k < n; k++) {
-                float value = x[k * step];
+                float value = real_load(type, call->from, at + k * step);
                 bool better = (value > best[k]) | (value != value); /* or not a number */
                 best[k] = better ? value : best[k];
                 where[k] = better ? place : where[k];
             }
         }
     for (int64_t k = 0; k < n; k++)
-        call->to[run->pooled + k] = best[k];
+        real_store(type, call->to, run->pooled + k, best[k]);
     for (int64_t k = 0; call->index && k < n; k++)
         call->index[run->pooled + k] = (uint8_t)where[k];
 }
 
-static inline __attribute__((always_inline)) void forward_body(const void *context,
-                                                               const struct window_run *run) {
+REAL_INLINE void forward_run_of(enum dtype type, const struct call *call,
+                                const struct window_run *run) {
     if (run->step == 1 && run->n == 16)
-        largest(context, run, 16, 1);
+        largest(type, call, run, 16, 1);
     else if (run->step == 1 && run->n == 8)
-        largest(context, run, 8, 1);
+        largest(type, call, run, 8, 1);
     else if (run->step == 2 && run->n == 16)
-        largest(context, run, 16, 2);
+        largest(type, call, run, 16, 2);
     else
-        largest(context, run, run->n, run->step);
+        largest(type, call, run, run->n, run->step);
+}
+
+REAL_INLINE void forward_body(const void *context, const struct window_run *run) {
+    const struct call *call = context;
+    WITH_REAL(call->dtype, forward_run_of, call, run);
 }
 
 /* Rows of all planes. */
@@ -104,14 +112,14 @@ SIMD static void forward_range(const void *context, int64_t begin, int64_t end) 
     for (int64_t i = begin; i < end; i++) {
         int64_t plane = i / w->pooled.height, row = i % w->pooled.height;
         windows_row(w, plane, row, forward_body, call);
-        windows_clear_padding(w, plane, row, call->to, sizeof *call->to);
+        windows_clear_padding(w, plane, row, call->to, real_bytes(call->dtype));
         if (call->index)
             windows_clear_padding(w, plane, row, call->index, 1);
     }
 }
 
 static const char *forward_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
-    return windows_negotiate(site, want, 0);
+    return windows_negotiate_real(site, want, 0);
 }
 
 static neap_error *forward_create(const struct kernel_site *site, void **state,
@@ -123,9 +131,9 @@ static neap_error *forward_create(const struct kernel_site *site, void **state,
 static neap_error *forward_run(void *state, const struct launch *launch) {
     const struct state *s = state;
     const struct channel_view *p = &s->windows->pooled;
-    parallel_for(
-        p->batch * p->blocks * p->height, 4096 / (p->width * p->lanes) + 1, forward_range,
-        &(struct call){s, launch->in[0], launch->out[0], s->indexed ? launch->out[1] : NULL});
+    parallel_for(p->batch * p->blocks * p->height, 4096 / (p->width * p->lanes) + 1, forward_range,
+                 &(struct call){s, s->dtype, launch->in[0], launch->out[0],
+                                s->indexed ? launch->out[1] : NULL});
     return NULL;
 }
 
@@ -138,12 +146,13 @@ const struct kernel kernel_max_pool2d_cpu = {
     .destroy = destroy,
 };
 
-/* ---- backward: inputs dy, index -------------------------------------------------------------- */
+/* ---- backward: inputs dy, index, in fp32: sums of 16 bits would round again and again
+ * -------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void backward_body(const void *context,
                                                                 const struct window_run *run) {
     const struct call *call = context;
-    const float *dy = call->from + run->pooled;
+    const float *dy = (const float *)call->from + run->pooled;
     const uint8_t *index = call->index + run->pooled;
     float *dx = call->to;
     for (int64_t k = 0; k < run->n; k++)
@@ -155,7 +164,7 @@ static void backward_range(const void *context, int64_t begin, int64_t end) {
     const struct windows *w = call->state->windows;
     int64_t elements = w->image.space * w->image.lanes;
     for (int64_t plane = begin; plane < end; plane++) {
-        memset(call->to + plane * elements, 0, (size_t)elements * sizeof *call->to);
+        memset((float *)call->to + plane * elements, 0, (size_t)elements * sizeof(float));
         for (int64_t row = 0; row < w->pooled.height; row++)
             windows_row(w, plane, row, backward_body, call);
     }
@@ -176,7 +185,8 @@ static neap_error *backward_run(void *state, const struct launch *launch) {
     const struct state *s = state;
     const struct channel_view *image = &s->windows->image;
     parallel_for(image->batch * image->blocks, 4096 / (image->space * image->lanes) + 1,
-                 backward_range, &(struct call){s, launch->in[0], launch->out[0], launch->in[1]});
+                 backward_range,
+                 &(struct call){s, DTYPE_F32, launch->in[0], launch->out[0], launch->in[1]});
     return NULL;
 }
 

@@ -5,32 +5,33 @@
 #include "ops/ops.h"
 
 struct call {
-    const float *a, *b;
-    float *y;
+    enum dtype dtype;
+    const void *a, *b;
+    void *y;
 };
 
-SIMD static void multiply_run(const float *a, const float *b, float *y, int64_t n) {
+REAL_INLINE void multiply_run(enum dtype type, const struct call *c, int64_t begin, int64_t end) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        y[i] = a[i] * b[i];
+    for (int64_t i = begin; i < end; i++)
+        real_store(type, c->y, i, real_load(type, c->a, i) * real_load(type, c->b, i));
 }
 
-static void multiply_range(const void *context, int64_t begin, int64_t end) {
+SIMD static void multiply_range(const void *context, int64_t begin, int64_t end) {
     const struct call *call = context;
-    multiply_run(call->a + begin, call->b + begin, call->y + begin, end - begin);
+    WITH_REAL(call->dtype, multiply_run, call, begin, end);
 }
 
 static neap_error *run(void *state, const struct launch *launch) {
     const struct elementwise *s = state;
     parallel_for(s->n, ELEMENTWISE_GRAIN, multiply_range,
-                 &(struct call){launch->in[0], launch->in[1], launch->out[0]});
+                 &(struct call){s->dtype, launch->in[0], launch->in[1], launch->out[0]});
     return NULL;
 }
 
 const struct kernel kernel_mul_cpu = {
     .name = "mul:cpu",
     .op = &op_mul,
-    .negotiate = elementwise_negotiate,
+    .negotiate = elementwise_negotiate_real,
     .create = elementwise_create,
     .run = run,
 };

@@ -17,7 +17,6 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
     box_of(&(struct box_place){.value = in}, &(struct box_place){.value = out, .begin = before},
            in->shape, &s->boxes[0]);
     s->n_boxes = 1;
-    s->n_clear = layout_elements(out->layout, out->shape);
     *state = s;
     return NULL;
 }

@@ -16,8 +16,7 @@ static neap_error *create(const struct kernel_site *site, void **state, size_t *
     struct box_place part = {.value = backward ? in : out};
     box_of(backward ? &part : &whole, backward ? &whole : &part, geometry.output, &s->boxes[0]);
     s->n_boxes = 1;
-    int64_t n = layout_elements(out->layout, out->shape);
-    s->n_clear = n > shape_elements(geometry.output) ? n : 0;
+    s->covered = shape_equal(geometry.output, out->shape);
     *state = s;
     return NULL;
 }

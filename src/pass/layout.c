@@ -5,8 +5,10 @@
  *
  * Nodes are asked in order; a value keeps the layout that its producer gives it; a parameter takes
  * the one that its first reader wants, moments and gradients follow their parameter. A parameter
- * wanted otherwise later is copied: a `weight_copy`, recomputable like any forward value. Views
- * want plain. Needs: all other passes done. Breaks: names of new values end in '@<layout>'. Linear.
+ * wanted otherwise later is copied: a `weight_copy`, recomputable like any forward value. A cast of
+ * what is stored takes its first reader's layout too, and is made again from there for another; a
+ * parameter that only casts read takes the layout of its gradient. Views want plain. Needs: all
+ * other passes done. Breaks: names of new values end in '@<layout>'. Linear.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@ struct made {
 struct pass {
     struct rewrite rw;
     const struct layout_query *query;
-    bool *open; /* by new value: a parameter whose layout nobody has claimed */
+    bool
+        *open; /* by new value: a parameter, or a cast of what is stored, that nobody has claimed */
     size_t open_capacity;
     struct made *made;
     size_t n_made, made_capacity;
@@ -44,6 +47,24 @@ static neap_error *record_choice(struct pass *pass, node_id node, const void *ch
 
 static bool is_open(const struct pass *pass, value_id v) {
     return v < pass->open_capacity && pass->open[v];
+}
+
+static neap_error *mark_open(struct pass *pass, value_id v) {
+    size_t before = pass->open_capacity;
+    TRY(memory_grow(&pass->open, &pass->open_capacity, (size_t)v + 1, sizeof *pass->open));
+    for (size_t i = before; i < pass->open_capacity; i++)
+        pass->open[i] = false;
+    pass->open[v] = true;
+    return NULL;
+}
+
+/* From fp32 in storage to 16 bits in the arena: by a kernel that reorders on the way. */
+static bool casts_storage(const neap_graph *g, const struct node *node) {
+    if (node->op != &op_cast)
+        return false;
+    const struct value *from = node_input(g, node, 0);
+    return from->producer == ID_NONE && from->dtype == DTYPE_F32 &&
+           dtype_is_half(node_output(g, node, 0)->dtype);
 }
 
 static value_id find_made(const struct pass *pass, value_id from, struct layout layout) {
@@ -73,10 +94,15 @@ static neap_error *reorder(struct pass *pass, value_id from, struct layout layou
     char name[256], text[40];
     snprintf(name, sizeof name, "%s@%s", value->name, layout_text(layout, value->shape.rank, text));
     bool weight = value->kind == VALUE_PARAMETER;
-    struct node_spec spec = {.op = &op_reorder,
+    const struct node *producer =
+        value->producer == ID_NONE ? NULL : graph_node(g, value->producer);
+    bool cast = producer && casts_storage(g, producer);
+    value_id source = cast ? producer->inputs[0] : from;
+    struct node_spec spec = {.op = cast ? &op_cast : &op_reorder,
                              .name = name,
                              .phase = reorder_phase(g, value, reader),
-                             .inputs = &from,
+                             .attrs = cast ? producer->attrs : NULL,
+                             .inputs = &source,
                              .n_inputs = 1,
                              .n_outputs = 1,
                              .output_kind = weight                       ? VALUE_WEIGHT_COPY
@@ -86,8 +112,8 @@ static neap_error *reorder(struct pass *pass, value_id from, struct layout layou
     const void *choice;
     TRY(graph_add_node(g, &spec, &node));
     *out = graph_node(g, node)->outputs[0];
-    struct layout source = graph_value(g, from)->layout, target = layout;
-    TRY(pass->query->choose(pass->query->backend, g, graph_node(g, node), 0, &source, &target,
+    struct layout now = graph_value(g, source)->layout, target = layout;
+    TRY(pass->query->choose(pass->query->backend, g, graph_node(g, node), 0, &now, &target,
                             &choice));
     graph_value(g, *out)->layout = layout;
     graph_value(g, *out)->of = weight ? from : graph_value(g, from)->of;
@@ -193,12 +219,22 @@ static neap_error *settle_outputs(struct pass *pass, node_id id, const struct la
     neap_graph *g = pass->rw.to;
     for (uint32_t i = 0; i < graph_node(g, id)->n_outputs; i++) {
         struct value *value = graph_value(g, graph_node(g, id)->outputs[i]);
+        if (value->kind == VALUE_PARAMETER_GRADIENT && is_open(pass, value->of))
+            claim(pass, value->of, made[i]);
         bool stored = value->persistent && value->of != ID_NONE;
         value->layout = stored ? graph_value(g, value->of)->layout : made[i];
         if (!layout_equal(value->layout, made[i]))
             TRY(store_output(pass, id, i, made[i]));
     }
     return NULL;
+}
+
+static neap_error *place_storage_cast(struct pass *pass, node_id id) {
+    neap_graph *g = pass->rw.to;
+    const struct node *node = graph_node(g, id);
+    struct layout from = node_input(g, node, 0)->layout, to = {0};
+    TRY(pass->query->choose(pass->query->backend, g, node, 0, &from, &to, &pass->choices[id]));
+    return mark_open(pass, node->outputs[0]);
 }
 
 /* The node is appended first, so that the backend can be asked about it as it will stand. */
@@ -213,6 +249,8 @@ static neap_error *place_node(struct pass *pass, node_id n) {
         return error_make(NEAP_ERROR_MODEL, "'%s' has %u inputs: at most %d are supported",
                           node.name, node.n_inputs, MAX_INPUTS);
     TRY(record_choice(pass, id, NULL));
+    if (casts_storage(g, &node))
+        return place_storage_cast(pass, id);
     TRY(settle_inputs(pass, &node, out_layouts, &choice));
     pass->choices[id] = choice;
     move_last(pass, id);

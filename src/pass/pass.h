@@ -14,6 +14,10 @@ MUST_USE neap_error *pass_expand(const neap_graph *g, bool training, neap_graph 
 MUST_USE neap_error *pass_fuse_before_autodiff(const neap_graph *g, neap_graph **out);
 MUST_USE neap_error *pass_fuse_after_autodiff(const neap_graph *g, neap_graph **out);
 
+/* precision.c: activations in 16 bits (DTYPE_BF16, DTYPE_F16) where ops gain; DTYPE_F32: nothing.
+ */
+MUST_USE neap_error *pass_precision(const neap_graph *g, enum dtype dtype, neap_graph **out);
+
 /* mask.c: a ReLU's backward reads a bit mask wherever the forward can make one. In place. */
 MUST_USE neap_error *pass_mask(neap_graph *g);
 

@@ -1,5 +1,6 @@
-/* sink: moves each update node up to right behind the last node that reads its gradient or its
- * parameter, so that a gradient dies as soon as it is final.
+/* sink: moves each update node up to right behind the last node that reads its gradient, its
+ * parameter or a copy of it (which may be made again where it is read), so that a gradient dies as
+ * soon as it is final.
  *
  * Needs: gradients in the arena (fused updates), which is legal where accumulation, micro-batches
  * and workers are all 1 and nothing clips or scales. Breaks nothing. O(nodes × degree). */
@@ -13,6 +14,11 @@ struct order {
     node_id *nodes; /* the new order */
 };
 
+static bool is_copy_of(const neap_graph *g, value_id v, value_id parameter) {
+    return v != ID_NONE && graph_value(g, v)->kind == VALUE_WEIGHT_COPY &&
+           graph_value(g, v)->of == parameter;
+}
+
 /* The last node other than `update` that makes or reads its gradient or reads its parameter. */
 static node_id last_before(const neap_graph *g, node_id update) {
     const struct node *node = graph_node(g, update);
@@ -21,7 +27,8 @@ static node_id last_before(const neap_graph *g, node_id update) {
         if (other->phase == PHASE_UPDATE)
             continue;
         for (uint32_t i = 0; i < other->n_inputs; i++)
-            if (other->inputs[i] == node->updates[0] || other->inputs[i] == node->inputs[0])
+            if (other->inputs[i] == node->updates[0] || other->inputs[i] == node->inputs[0] ||
+                is_copy_of(g, other->inputs[i], node->updates[0]))
                 return n;
         for (uint32_t i = 0; i < other->n_outputs; i++)
             if (other->outputs[i] == node->inputs[0])

@@ -14,6 +14,8 @@ enum {
     LEAST_TRIES = 48,
     DEPTH = 24,
     PATIENCE = 64,
+    LEAST_CLOSED = 200,
+    CLOSED_WORK = 400000, /* over the ops: gaps closed in one call, at most */
     CLOSED_BETWEEN_SPREADS = 8
 };
 
@@ -153,10 +155,12 @@ neap_error *plan_greedy(struct sequence *s, int64_t target_bytes, struct plan_sc
     neap_error *error;
     int64_t least;
     int patience = PATIENCE;
+    uint32_t room = LEAST_CLOSED + CLOSED_WORK / s->problem->n_ops;
     TRY(memory_alloc(s->problem->n_values, sizeof *g.candidates, &g.candidates));
     TRY_GOTO(sequence_load(s, schedule));
     least = profile_peak(&s->profile);
-    for (uint32_t closed = 0; patience-- > 0 && profile_peak(&s->profile) > target_bytes;) {
+    for (uint32_t closed = 0;
+         patience-- > 0 && room-- > 0 && profile_peak(&s->profile) > target_bytes;) {
         bool found = close_best_gap(&g);
         if (!found && closed == 0)
             break;

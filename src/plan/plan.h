@@ -44,7 +44,8 @@ MUST_USE neap_error *plan_least(const struct plan_problem *problem,
                                 struct plan_result *result);
 
 /* The smallest arena, or live peak, that a search of fixed effort finds: as above, whatever the
- * request's budget and moves are. What is within a budget here is found by plan_solve too. */
+ * request's budget and moves are. What is within a budget here is found by plan_solve too,
+ * unless its moves are few. */
 MUST_USE neap_error *plan_solve_smallest(const struct plan_problem *problem,
                                          const struct plan_request *request,
                                          struct plan_result *result);

@@ -23,7 +23,8 @@ static const double IDLE = 3e-5;    /* a round that gains less was idle: */
 static const double IDLE_WORTH = 1e-3; /* the gap for which one more is tried */
 
 enum {
-    BRIEF = 50000,       /* moves of a request that is not worth slow seeds, unless nothing fits */
+    LARGE = 500,         /* ops */
+    GREEDY_OPS = 4000,   /* over the ops: schedules that greedy starts from */
     POOL = 8,            /* schedules kept */
     BEAM_WORK = 1 << 27, /* steps that beam search may take, about */
     MOST_WIDTH = 64
@@ -48,9 +49,11 @@ struct search {
     double least_seconds, total_seconds; /* by the bound; of one run of each op */
 };
 
-/* The effort that a problem deserves. */
+/* The effort that a problem deserves: what is large starts near the bound, and each of its moves
+ * takes longer. */
 static uint64_t default_moves(const struct plan_problem *p) {
-    return 10000 * (uint64_t)(p->n_ops < 600 ? p->n_ops : 600);
+    const uint64_t n = p->n_ops;
+    return n <= LARGE ? 10000 * n : 10000 * (uint64_t)LARGE * LARGE / n;
 }
 
 neap_error *search_create(const struct plan_problem *problem, const struct plan_request *request,
@@ -194,10 +197,10 @@ done:
     return error;
 }
 
-/* Greedy from everything in the pool. */
+/* Greedy from everything in the pool, or the best of it where that would take long. */
 static neap_error *seed_greedily(struct search *s) {
     struct plan_schedule found[POOL] = {0};
-    size_t n = s->n;
+    const size_t few = 2 + GREEDY_OPS / s->problem->n_ops, n = s->n < few ? s->n : few;
     neap_error *error = NULL;
     for (size_t i = 0; i < n; i++)
         TRY_GOTO(plan_schedule_copy(&found[i], &s->pool[i].schedule));
@@ -279,14 +282,15 @@ static const struct seed {
     neap_error *(*offer)(struct search *s);
     double gap;      /* a fraction of the seconds of one run of each op */
     bool free_order; /* of no use where the order is fixed */
+    bool small;      /* too slow for large problems */
     bool slow;       /* a second or so */
 } seeds[] = {
     {.offer = seed_from_bound},
+    {.offer = seed_cut, .gap = ENOUGH},
     {.offer = seed_greedily, .gap = ENOUGH},
     {.offer = seed_order, .gap = ENOUGH, .free_order = true},
     {.offer = seed_greedily, .gap = ENOUGH, .free_order = true},
-    {.offer = seed_cut, .gap = ENOUGH},
-    {.offer = seed_annealed_orders, .gap = 5e-3, .free_order = true},
+    {.offer = seed_annealed_orders, .gap = 5e-3, .free_order = true, .small = true},
     {.offer = seed_chain, .gap = 5e-3, .slow = true},
 };
 enum { N_SEEDS = sizeof seeds / sizeof *seeds };
@@ -316,12 +320,13 @@ int64_t search_floor(struct search *s) {
 }
 
 neap_error *search_seed(struct search *s, int64_t target_bytes) {
-    const bool brief = s->request->moves && s->request->moves <= BRIEF;
+    const bool brief = plan_brief(s->request), large = s->problem->n_ops > LARGE;
     aim(s, target_bytes);
     for (size_t i = 0; i < N_SEEDS; i++) {
         const struct seed *seed = &seeds[i];
         const bool fits = isfinite(gap(s)), stopped = plan_stopped(s->request);
         const bool skipped = (seed->free_order && s->request->fixed_order) ||
+                             (seed->small && large) ||
                              (seed->slow && (stopped || (brief && fits))) || (stopped && fits);
         if (!skipped && gap(s) > seed->gap)
             TRY(seed->offer(s));

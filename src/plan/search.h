@@ -29,6 +29,9 @@ int64_t search_peak(const struct search *search); /* of the best */
 /* The i-th of them, in an order that is easy to place. */
 MUST_USE neap_error *search_settle(struct search *search, size_t i, struct plan_schedule *schedule);
 
+/* Is the plan only compared? Then nothing slow is done for it, unless nothing else fits. */
+bool plan_brief(const struct plan_request *request);
+
 /* Does the request's stop say so? */
 bool plan_stopped(const struct plan_request *request);
 

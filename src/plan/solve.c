@@ -15,14 +15,21 @@
 enum {
     SMALLEST_MOVES = 100000, /* to tell the smallest arena */
     PLACEMENT_ROUNDS = 8,
-    MANY_LIVES = 1000,          /* for placement by the way: the first order will do */
-    PLACED = 3,                 /* schedules of a search that are placed, at most */
-    MOST_SEGMENTS = 64,         /* of sequential:K, as a place to start */
-    PLACEMENT_EFFORT = 20000000 /* where the arena is what counts: two tenths of a second */
+    MANY_LIVES = 1000,           /* for placement by the way: the first order will do */
+    MANY_OPS = 2000,             /* where placing takes longer than searching */
+    PLACED = 3,                  /* schedules of a search that are placed, at most */
+    MOST_SEGMENTS = 64,          /* of sequential:K, as a place to start */
+    PLACEMENT_EFFORT = 20000000, /* where the arena is what counts: two tenths of a second */
+    BRIEF = 50000,               /* moves */
+    BRIEF_EFFORT = PLACEMENT_EFFORT / 10
 };
 
 /* Shares of the moves: for the peak that was reached, and once more where placement wasted some. */
 static const double REACHED_SHARE = 0.25, TIGHTER_SHARE = 0.125;
+
+bool plan_brief(const struct plan_request *request) {
+    return request->moves && request->moves <= BRIEF;
+}
 
 bool plan_stopped(const struct plan_request *request) {
     return request->stop && request->stop(request->stop_context);
@@ -44,6 +51,18 @@ static int64_t bytes_of(const struct solve *s, const struct plan_result *r) {
     return s->request->live_peak ? r->measure.peak_bytes : r->arena_bytes;
 }
 
+/* What a schedule takes; its peak stands for the arena until it is placed. */
+static neap_error *judge(const struct solve *s, struct plan_result *r) {
+    TRY(plan_replay(s->problem, &r->schedule, &r->measure, NULL));
+    r->arena_bytes = r->measure.peak_bytes;
+    r->fits = r->arena_bytes <= s->request->budget_bytes;
+    return NULL;
+}
+
+static bool is_placed(const struct plan_result *r) {
+    return r->lives.n;
+}
+
 /* From a schedule to a placed and checked plan. */
 static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_problem *p = s->problem;
@@ -52,7 +71,9 @@ static neap_error *place(const struct solve *s, struct plan_result *r) {
     const struct plan_place_request request = {
         .alignment_bytes = s->request->alignment_bytes,
         .target_bytes = by_the_way && r->lives.n > MANY_LIVES ? INT64_MAX : 0,
-        .effort = by_the_way ? 0 : PLACEMENT_EFFORT};
+        .effort = by_the_way               ? 0
+                  : plan_brief(s->request) ? BRIEF_EFFORT
+                                           : PLACEMENT_EFFORT};
     struct plan_placement placement;
     TRY(plan_place(&r->lives, &request, &placement));
     r->arena_bytes = placement.arena_bytes;
@@ -129,19 +150,36 @@ static bool better(const struct solve *s, const struct plan_result *a,
     return bytes_of(s, a) < bytes_of(s, b);
 }
 
+/* The better of the two becomes the best; the other is freed. */
+static neap_error *keep_better(const struct solve *s, struct plan_result *candidate,
+                               struct plan_result *best) {
+    neap_error *error = NULL;
+    const bool doubtful = is_placed(candidate) && !is_placed(best) && !s->request->live_peak;
+    if (best->schedule.n && doubtful && !better(s, candidate, best))
+        error = place(s, best);
+    if (!error && (!best->schedule.n || better(s, candidate, best))) {
+        plan_result_free(best);
+        *best = *candidate;
+    } else {
+        plan_result_free(candidate);
+    }
+    return error;
+}
+
+/* Placed only where that can decide: what is over the budget before stays over it. */
 static neap_error *consider(const struct solve *s, const char *name, struct plan_result *best) {
     struct plan_result candidate = {0};
     neap_error *error = plan_schedule_dropping(s->problem, s->drop, &candidate.schedule);
     if (!error)
+        error = judge(s, &candidate);
+    if (!error && candidate.fits && !s->request->live_peak)
         error = place(s, &candidate);
-    snprintf(candidate.strategy, sizeof candidate.strategy, "%s", name);
-    if (!error && (!best->schedule.n || better(s, &candidate, best))) {
-        plan_result_free(best);
-        *best = candidate;
-        return NULL;
+    if (error) {
+        plan_result_free(&candidate);
+        return error;
     }
-    plan_result_free(&candidate);
-    return error;
+    snprintf(candidate.strategy, sizeof candidate.strategy, "%s", name);
+    return keep_better(s, &candidate, best);
 }
 
 /* One of the search's schedules, settled and placed; *arena_bytes is the least arena so far. */
@@ -150,17 +188,15 @@ static neap_error *consider_found(const struct solve *s, struct search *search, 
     struct plan_result candidate = {0};
     neap_error *error = search_settle(search, i, &candidate.schedule);
     if (!error)
-        error = place(s, &candidate);
-    snprintf(candidate.strategy, sizeof candidate.strategy, "search");
-    if (!error && candidate.arena_bytes < *arena_bytes)
-        *arena_bytes = candidate.arena_bytes;
-    if (!error && better(s, &candidate, best)) {
-        plan_result_free(best);
-        *best = candidate;
-    } else {
+        error = s->request->live_peak ? judge(s, &candidate) : place(s, &candidate);
+    if (error) {
         plan_result_free(&candidate);
+        return error;
     }
-    return error;
+    snprintf(candidate.strategy, sizeof candidate.strategy, "search");
+    if (candidate.arena_bytes < *arena_bytes)
+        *arena_bytes = candidate.arena_bytes;
+    return keep_better(s, &candidate, best);
 }
 
 /* The search's best schedules, until one of them fits: *over_bytes is what the best arena is over
@@ -168,7 +204,8 @@ static neap_error *consider_found(const struct solve *s, struct search *search, 
 static neap_error *consider_search(const struct solve *s, struct search *search,
                                    struct plan_result *best, int64_t *over_bytes) {
     int64_t arena_bytes = INT64_MAX;
-    for (size_t i = 0; i < PLACED && i < search_count(search); i++) {
+    const size_t placed = s->problem->n_ops > MANY_OPS ? 1 : PLACED;
+    for (size_t i = 0; i < placed && i < search_count(search); i++) {
         TRY(consider_found(s, search, i, best, &arena_bytes));
         if (s->request->live_peak || arena_bytes <= s->request->budget_bytes)
             break;
@@ -207,12 +244,10 @@ static neap_error *search_from_smallest(const struct solve *s, struct search *se
     TRY(plan_solve_smallest(s->problem, s->request, &smallest));
     const int64_t peak = smallest.measure.peak_bytes;
     neap_error *error = search_offer(search, &smallest.schedule);
-    if (better(s, &smallest, best)) {
-        plan_result_free(best);
-        *best = smallest;
-    } else {
+    if (error)
         plan_result_free(&smallest);
-    }
+    else
+        error = keep_better(s, &smallest, best);
     if (error || !best->fits)
         return error;
     TRY(search_improve(search, peak, TIGHTER_SHARE));
@@ -242,7 +277,7 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
         TRY(search_improve(search, target, TIGHTER_SHARE));
         TRY(consider_search(s, search, best, &over));
     }
-    if (best->fits || r->budget_bytes < floor || plan_stopped(r))
+    if (best->fits || r->budget_bytes < floor || plan_stopped(r) || plan_brief(r))
         return NULL;
     return search_from_smallest(s, search, best);
 }
@@ -295,6 +330,8 @@ neap_error *plan_solve(const struct plan_problem *problem, const struct plan_req
     } else {
         error = solve_named(&s, result);
     }
+    if (!error && !is_placed(result))
+        error = place(&s, result);
     free(s.drop);
     if (error)
         plan_result_free(result);

@@ -2,8 +2,10 @@
 #include "report/metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -25,29 +27,51 @@ static const struct {
     {"lr", offsetof(struct neap_event, lr)},
     {"seconds", offsetof(struct neap_event, seconds)},
     {"images_per_second", offsetof(struct neap_event, images_per_second)},
+    {"loss_scale", offsetof(struct neap_event, loss_scale)},
 };
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 
-static neap_error *flush(struct metrics *m) {
-    if (!fflush(m->file) && !ferror(m->file))
-        return NULL;
-    return file_error(NEAP_ERROR_RUNTIME, errno, "cannot write '%s'", m->path);
+static neap_error *cannot_write(const char *path) {
+    return file_error(NEAP_ERROR_RUNTIME, errno, "cannot write '%s'", path);
 }
 
-neap_error *metrics_open(const char *path, struct metrics **out) {
+static neap_error *flush(const struct metrics *m) {
+    return fflush(m->file) || ferror(m->file) ? cannot_write(m->path) : NULL;
+}
+
+/* Cuts the file off behind keep_bytes; *size_bytes is what is left. */
+static neap_error *cut(const struct metrics *m, int64_t keep_bytes, int64_t *size_bytes) {
+    if (fseeko(m->file, 0, SEEK_END))
+        return cannot_write(m->path);
+    *size_bytes = ftello(m->file);
+    if (*size_bytes <= keep_bytes)
+        return NULL;
+    *size_bytes = keep_bytes;
+    if (ftruncate(fileno(m->file), keep_bytes) || fseeko(m->file, keep_bytes, SEEK_SET))
+        return cannot_write(m->path);
+    return NULL;
+}
+
+static neap_error *write_header(struct metrics *m) {
+    fputs("epoch,update", m->file);
+    for (int i = 0; i < N_NUMBERS; i++)
+        fprintf(m->file, ",%s", numbers[i].name);
+    fputc('\n', m->file);
+    return flush(m);
+}
+
+neap_error *metrics_open(const char *path, int64_t keep_bytes, struct metrics **out) {
     struct metrics *m;
+    int64_t size_bytes = 0;
     TRY(memory_alloc(1, sizeof *m, &m));
     neap_error *error = memory_string(path, &m->path);
-    m->file = error ? NULL : fopen(path, "w");
-    if (!error && !m->file)
-        error = file_error(NEAP_ERROR_RUNTIME, errno, "cannot write '%s'", path);
     if (!error) {
-        fputs("epoch,update", m->file);
-        for (int i = 0; i < N_NUMBERS; i++)
-            fprintf(m->file, ",%s", numbers[i].name);
-        fputc('\n', m->file);
-        error = flush(m);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        m->file = fd < 0 ? NULL : fdopen(fd, "w");
+        error = m->file ? cut(m, keep_bytes, &size_bytes) : cannot_write(path);
     }
+    if (!error && size_bytes == 0)
+        error = write_header(m);
     if (error)
         metrics_close(m);
     else
@@ -66,6 +90,11 @@ neap_error *metrics_row(struct metrics *m, const struct neap_event *event) {
     }
     fputc('\n', m->file);
     return flush(m);
+}
+
+neap_error *metrics_sync(struct metrics *m, int64_t *size_bytes) {
+    *size_bytes = ftello(m->file);
+    return *size_bytes < 0 || fsync(fileno(m->file)) ? cannot_write(m->path) : NULL;
 }
 
 void metrics_close(struct metrics *m) {

@@ -1,26 +1,39 @@
 /* Sources and loaders of a run: see data.h. */
 #include "train/data.h"
 
-#include <string.h>
-
 #include "train/session.h"
 
-static bool is_synthetic(const struct neap_options *o, const char *name) {
-    return !strcmp(name, "synthetic") || (o->data_format && !strcmp(o->data_format, "synthetic"));
+/* What the options ask for; false where that is nothing. */
+static bool augment_of(const struct neap_options *o, struct augment *out) {
+    const struct neap_resized_crop *crop = &o->random_resized_crop;
+    *out = (struct augment){.hflip = o->hflip,
+                            .rotate_degrees = o->rotate,
+                            .crop = o->random_crop >= 0,
+                            .crop_padding = o->random_crop,
+                            .resized_crop = crop->scale[1] != 0,
+                            .scale = {crop->scale[0], crop->scale[1]},
+                            .ratio = {crop->ratio[0], crop->ratio[1]}};
+    return out->hflip || out->rotate_degrees != 0 || out->crop || out->resized_crop;
 }
 
+/* The data to train on, or, `alone` being data for nothing else, that to evaluate on. */
 static neap_error *open_split(const struct neap_options *o, const char *name,
-                              enum source_split split, struct source **out) {
+                              enum source_split split, bool alone, struct source **out) {
+    struct augment augment;
+    int64_t shape[3];
+    const bool train = split == SPLIT_TRAIN;
     struct source_request request = {.name = name,
                                      .format = o->data_format,
                                      .normalize = o->normalize,
                                      .split = split,
+                                     .whole = alone,
+                                     .skip_bad = o->skip_bad,
+                                     .n_threads = o->loader_threads,
                                      .seed = o->seed};
-    if (is_synthetic(o, name)) {
-        int64_t shape[3];
-        TRY(session_model_shape(o, shape, &request.n_classes));
-        request.shape = (struct sample_shape){shape[0], shape[1], shape[2]};
-    }
+    if (augment_of(o, &augment) && train)
+        request.augment = &augment;
+    TRY(session_model_shape(o, shape, &request.n_classes));
+    request.shape = (struct sample_shape){shape[0], shape[1], shape[2]};
     return source_open(&request, out);
 }
 
@@ -32,9 +45,11 @@ neap_error *run_data_open(const struct neap_options *o, bool train, bool eval,
         return error_make(NEAP_ERROR_USAGE, "no data given: --data NAME or --data PATH");
     neap_error *error = NULL;
     if (train)
-        error = open_split(o, o->data, SPLIT_TRAIN, &out->train);
+        error = open_split(o, o->data, SPLIT_TRAIN, false, &out->train);
     if (!error && eval)
-        error = open_split(o, eval_name, SPLIT_VAL, &out->eval);
+        error = open_split(o, eval_name, SPLIT_VAL, o->val_data || !train, &out->eval);
+    if (!error && out->train && out->eval)
+        error = source_check_classes(out->train, out->eval);
     if (error)
         run_data_close(out);
     return error;

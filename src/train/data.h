@@ -10,7 +10,7 @@ struct run_data {
     struct loader *train_loader, *eval_loader;
 };
 
-/* Opens the sources that the options name. */
+/* Opens the sources that the options name, the one to train on augmented. */
 MUST_USE neap_error *run_data_open(const struct neap_options *options, bool train, bool eval,
                                    struct run_data *out);
 /* Refuses a model that does not fit the data. */

@@ -61,6 +61,8 @@ static neap_error *make_arena(struct engine *e, const struct engine_request *r) 
 static neap_error *allocate(struct engine *e, const struct engine_request *r) {
     struct neap_plan *s = e->session;
     TRY(make_store(e, r));
+    if (session_is_guarded(s))
+        TRY(guard_create(e->store, &e->guard));
     TRY(make_arena(e, r));
     for (int i = 0; i < e->n_programs; i++) {
         const struct compiled *own = e->programs[i].own.compiled;
@@ -113,6 +115,7 @@ neap_error *engine_create(const struct engine_request *r, struct engine **out) {
     TRY(memory_alloc(1, sizeof *e, &e));
     e->session = s;
     e->params.seed = s->options.seed;
+    e->scaler = s->scaler;
     neap_error *error = NULL;
     if (!s->evaluation)
         TRY_GOTO(add_programs(e, r->train_samples ? r->train_samples : s->options.batch, true));
@@ -137,6 +140,7 @@ void engine_free(struct engine *e) {
     }
     if (!e->borrowed_arena)
         arena_free(&e->arena);
+    guard_free(&e->guard);
     if (!e->borrowed_store)
         store_free(e->store);
     free(e);
@@ -145,8 +149,17 @@ void engine_free(struct engine *e) {
 void engine_begin(struct engine *e, uint64_t update, double lr, int64_t true_count) {
     e->params.update = update;
     e->params.lr = lr;
-    e->params.gradient_scale = (double)session_window(e->session) / (double)true_count;
+    e->params.loss_scale = e->scaler.scale;
+    e->params.gradient_scale =
+        (double)session_window(e->session) / (double)true_count / e->scaler.scale;
     e->window_samples = 0;
+    e->skipped = false;
+    if (e->guard.store)
+        guard_begin(&e->guard);
+}
+
+void engine_set_skipped(struct engine *e, int64_t skipped) {
+    e->params.skipped = (uint64_t)skipped;
 }
 
 static void put_input(const struct program *program, value_id v, const void *data) {
@@ -192,6 +205,12 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
 
 /* Any training program's update part will do: the store is the same. */
 neap_error *engine_end(struct engine *e) {
+    e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    TRY(scaler_step(&e->scaler, !e->skipped));
+    if (e->skipped) {
+        guard_undo(&e->guard);
+        return NULL;
+    }
     for (struct engine_program *p = e->programs; p < e->programs + e->n_programs; p++) {
         if (!p->training)
             continue;

@@ -3,6 +3,7 @@
 #ifndef NEAP_TRAIN_ENGINE_H
 #define NEAP_TRAIN_ENGINE_H
 
+#include "train/guard.h"
 #include "train/session.h"
 
 enum { ENGINE_PROGRAMS = 6 };
@@ -24,6 +25,9 @@ struct engine {
     int n_programs;
     struct run_params params; /* of the window under way */
     int64_t window_samples;   /* so far */
+    struct guard guard;       /* where what is not finite is left out */
+    struct loss_scaler scaler;
+    bool skipped; /* the last window left no trace */
 };
 
 struct engine_request {
@@ -47,7 +51,10 @@ void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t tru
 /* `count` samples, sliced into micro-batches. */
 MUST_USE neap_error *engine_batch(struct engine *engine, const float *images, const int32_t *labels,
                                   int64_t count);
+/* NEAP_ERROR_DIVERGED where no loss scale would help. */
 MUST_USE neap_error *engine_end(struct engine *engine);
+/* Updates before the next window that were left out: what the optimizer counts is the others. */
+void engine_set_skipped(struct engine *engine, int64_t skipped);
 
 /* Forward alone, with the running statistics. */
 MUST_USE neap_error *engine_evaluate(struct engine *engine, const float *images,

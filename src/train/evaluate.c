@@ -50,7 +50,7 @@ static neap_error *run(const struct neap_options *o, struct run_data *data,
     TRY_GOTO(run_data_check(data, (*session)->model));
     TRY_GOTO(engine_create(
         &(struct engine_request){.session = *session, .eval_samples = source->n_samples}, engine));
-    TRY_GOTO(weights_load((*engine)->store, path));
+    TRY_GOTO(weights_load((*engine)->store, WEIGHTS_OF_MODEL, path));
     TRY_GOTO(run_data_start(data, o));
     TRY_GOTO(evaluate_source(*engine, data->eval_loader, report));
     report->peak_planned_bytes = (*session)->report.plan.peak_bytes;

@@ -10,6 +10,7 @@
 #include "fmt/json_lines.h"
 #include "fmt/safetensors.h"
 #include "fmt/unpack.h"
+#include "train/inspect_run.h"
 #include "train/session.h"
 
 struct inspected {
@@ -207,29 +208,31 @@ static neap_error *print_run(const struct inspected *in, FILE *file) {
     if (has_entry(in->path, "metrics.csv", &path))
         error = print_last_row(path, file);
     free(path);
-    return error;
+    return error ? error : inspect_checkpoints(in->path, file);
+}
+
+static bool is_checkpoint(const struct inspected *in) {
+    char *state = NULL;
+    bool found = has_entry(in->path, "state.json", &state);
+    free(state);
+    return found;
+}
+
+static neap_error *print_checkpoint(const struct inspected *in, FILE *file) {
+    return inspect_checkpoint(in->path, file);
 }
 
 /* ---- data
  * ---------------------------------------------------------------------------------------- */
 
-static const struct source_format *const data_formats[] = {&source_idx, &source_cifar10};
-
-static const struct source_format *data_format(const char *folder) {
-    for (size_t i = 0; i < sizeof data_formats / sizeof *data_formats; i++)
-        if (data_formats[i]->recognise(folder))
-            return data_formats[i];
-    return NULL;
-}
-
 static bool is_data(const struct inspected *in) {
-    return data_format(in->path);
+    return source_format_recognise(in->path);
 }
 
 /* A split that cannot be opened is told with its reason: the other may be fine. */
 static void print_split(const struct inspected *in, enum source_split split, FILE *file) {
     const struct source_request request = {
-        .name = in->path, .format = data_format(in->path)->name, .split = split};
+        .name = in->path, .format = source_format_recognise(in->path)->name, .split = split};
     struct source *source;
     fputs(split == SPLIT_TRAIN ? "  training: " : "  validation: ", file);
     neap_error *error = source_open(&request, &source);
@@ -238,14 +241,18 @@ static void print_split(const struct inspected *in, enum source_split split, FIL
         neap_error_free(error);
         return;
     }
-    fprintf(file, "%s images of %lldx%lldx%lld, %lld classes\n", digits_of(source->n_samples).text,
-            (long long)source->shape.channels, (long long)source->shape.height,
-            (long long)source->shape.width, (long long)source->n_classes);
+    fprintf(file, "%s images", digits_of(source->n_samples).text);
+    if (!source->format->describe)
+        fprintf(file, " of %lldx%lldx%lld", (long long)source->shape.channels,
+                (long long)source->shape.height, (long long)source->shape.width);
+    fprintf(file, ", %lld classes\n", (long long)source->n_classes);
+    if (source->format->describe)
+        source->format->describe(source, file);
     source_close(source);
 }
 
 static neap_error *print_data(const struct inspected *in, FILE *file) {
-    fprintf(file, "%s: data, format %s\n", in->path, data_format(in->path)->name);
+    fprintf(file, "%s: data, format %s\n", in->path, source_format_recognise(in->path)->name);
     print_split(in, SPLIT_TRAIN, file);
     print_split(in, SPLIT_VAL, file);
     return NULL;
@@ -259,11 +266,9 @@ static const struct kind {
     bool (*sniff)(const struct inspected *in);
     neap_error *(*print)(const struct inspected *in, FILE *file);
 } kinds[] = {
-    {true, is_run, print_run},
-    {true, is_data, print_data},
-    {false, is_safetensors, print_safetensors},
-    {false, is_graph, print_graph},
-    {false, is_idx, print_idx},
+    {true, is_run, print_run},      {true, is_checkpoint, print_checkpoint},
+    {true, is_data, print_data},    {false, is_safetensors, print_safetensors},
+    {false, is_graph, print_graph}, {false, is_idx, print_idx},
     {false, is_json, print_json},
 };
 

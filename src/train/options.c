@@ -18,6 +18,7 @@ void neap_options_default(struct neap_options *o) {
         .schedule = "constant",
         .normalize = "auto",
         .data_format = "auto",
+        .random_crop = -1,
         .epochs = 1,
         .updates = 3,
         .shuffle = true,

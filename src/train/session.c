@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "train/costs.h"
 #include "train/data.h"
+#include "train/guard.h"
 
 int64_t session_window(const struct neap_plan *s) {
     return s->options.batch * s->options.grad_accum_steps;
@@ -19,10 +20,16 @@ static int64_t queue_bytes(const struct neap_plan *s) {
     return LOADER_DEPTH * s->options.batch * (shape[0] * shape[1] * shape[2] * 4 + 4);
 }
 
+bool session_is_guarded(const struct neap_plan *s) {
+    return !s->evaluation && (s->options.on_nan == NEAP_NAN_SKIP || s->precision == DTYPE_F16);
+}
+
 int64_t session_host_bytes(const struct neap_plan *s) {
     if (s->without_host)
         return 0;
-    return s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s);
+    bool guarded = session_is_guarded(s);
+    return (s->data ? run_data_bytes(s->data, &s->options) : queue_bytes(s)) +
+           (guarded ? guard_bytes(s->model) : 0);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------ */
@@ -57,9 +64,21 @@ static neap_error *check_options(const struct neap_options *o) {
                           "what to recompute");
     if (o->max_overhead >= 0)
         TRY(check_overhead(o));
-    if (strcmp(o->precision, "fp32"))
-        return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there is fp32", o->precision);
     return NULL;
+}
+
+static neap_error *precision_of(const char *name, enum dtype *out) {
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } precisions[] = {{"fp32", DTYPE_F32}, {"bf16", DTYPE_BF16}, {"fp16", DTYPE_F16}};
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (!strcmp(precisions[i].name, name)) {
+            *out = precisions[i].dtype;
+            return NULL;
+        }
+    return error_make(NEAP_ERROR_USAGE, "unknown precision '%s': there are fp32, bf16 and fp16",
+                      name);
 }
 
 int64_t session_micro_size(const struct neap_options *o) {
@@ -75,9 +94,11 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
     bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
-    s->update.gradients = several                                       ? GRADIENTS_ACCUMULATED
-                          : o->fuse_update == NEAP_OFF || !s->update.op ? GRADIENTS_STORED
-                                                                        : GRADIENTS_FUSED;
+    /* Gradients are looked at before any of them is used. */
+    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s) || !s->update.op;
+    s->update.gradients = several  ? GRADIENTS_ACCUMULATED
+                          : stored ? GRADIENTS_STORED
+                                   : GRADIENTS_FUSED;
 }
 
 /* `fixed` gives the layouts of persistent values, NULL leaves them to the kernels. */
@@ -86,6 +107,8 @@ static struct compile_options compile_options_at(const struct neap_plan *s, int6
     return (struct compile_options){.model = s->model,
                                     .batch = batch,
                                     .training = training,
+                                    .precision = s->precision,
+                                    .scaled_loss = s->precision == DTYPE_F16,
                                     .update = s->update,
                                     .input_gradient = s->options.input_gradient,
                                     .seed = 1 / (double)session_window(s),
@@ -111,6 +134,8 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     s->available_bytes = neap_available_bytes();
     s->deadline = deadline_start(s->options.time_limit_seconds);
     TRY(check_options(&s->options));
+    TRY(precision_of(s->options.precision, &s->precision));
+    TRY(scaler_of(s->options.loss_scale, s->precision == DTYPE_F16, &s->scaler));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
     s->device = r->device;

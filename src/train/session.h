@@ -7,6 +7,7 @@
 #include "exec/program.h"
 #include "train/deadline.h"
 #include "train/optimizer.h"
+#include "train/scaler.h"
 
 enum { LOADER_DEPTH = 2 }; /* batches in host memory, the one in use included */
 
@@ -22,8 +23,10 @@ struct neap_plan {
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
-    struct compiled *whole; /* the whole batch in one piece */
-    struct compiled *step;  /* one micro-batch; the same as `whole` where the batch is not sliced */
+    enum dtype precision;      /* of activations */
+    struct loss_scaler scaler; /* as it starts */
+    struct compiled *whole;    /* the whole batch in one piece */
+    struct compiled *step; /* one micro-batch; the same as `whole` where the batch is not sliced */
     struct plan_result store_all; /* of whole */
     struct plan_result plan;      /* of step */
     int64_t sliced_arena_bytes;   /* store-all's where gradients are kept; 0: not known yet */
@@ -99,6 +102,8 @@ MUST_USE neap_error *session_open_model(const struct session_request *request, n
 int64_t session_micro_size(const struct neap_options *o);
 /* Where the parameters' gradients live, by the options' slicing and accumulation. */
 void session_choose_gradients(struct neap_plan *s);
+/* Is a window looked at before its update, so that it can be left out? */
+bool session_is_guarded(const struct neap_plan *s);
 /* What the data, or else a loader's queue, holds at the options' batch. */
 int64_t session_host_bytes(const struct neap_plan *s);
 /* budget.c: the bytes that the limits leave for the arena of s->step; the report's budget. */

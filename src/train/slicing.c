@@ -37,6 +37,19 @@ static void keep_better(struct variant *v, bool better, struct variant *best) {
     }
 }
 
+/* Slices that the network refuses, such as a single value for batch norm, are no choice. */
+static neap_error *open_slices(struct neap_plan *s, int halvings, struct variant *v,
+                               bool *possible) {
+    int64_t batch = s->options.batch;
+    neap_error *error = variant_open(s, batch, slicing_size(batch, halvings), v);
+    bool refused = halvings && error && neap_error_code(error) == NEAP_ERROR_MODEL;
+    *possible = !error;
+    if (!refused)
+        return error;
+    neap_error_free(error);
+    return NULL;
+}
+
 neap_error *slicing_fastest(struct neap_plan *s, double below_seconds, struct variant *best,
                             bool *found) {
     int64_t batch = s->options.batch;
@@ -45,8 +58,9 @@ neap_error *slicing_fastest(struct neap_plan *s, double below_seconds, struct va
     for (int halvings = 1; halvings <= slicing_halvings(batch); halvings++) {
         struct variant v;
         double limit = *found ? best->seconds : below_seconds;
-        neap_error *error = variant_open(s, batch, slicing_size(batch, halvings), &v);
-        bool may_win = !error && v.floor_seconds < limit;
+        bool possible;
+        neap_error *error = open_slices(s, halvings, &v, &possible);
+        bool may_win = possible && v.floor_seconds < limit;
         if (may_win)
             error = variant_solve(&v, VARIANT_MOVES);
         bool better = may_win && !error && v.s.plan.fits && v.seconds < limit;
@@ -67,8 +81,9 @@ neap_error *slicing_least(struct neap_plan *s, struct variant *best) {
     *best = (struct variant){.least_bytes = INT64_MAX};
     for (int halvings = slicing_halvings(batch); halvings >= 0; halvings--) {
         struct variant v;
-        neap_error *error = variant_open(s, batch, slicing_size(batch, halvings), &v);
-        bool may_win = !error && v.floor_bytes <= best->least_bytes;
+        bool possible;
+        neap_error *error = open_slices(s, halvings, &v, &possible);
+        bool may_win = possible && v.floor_bytes <= best->least_bytes;
         if (may_win)
             error = variant_solve_least(&v);
         keep_better(&v, may_win && !error && v.least_bytes <= best->least_bytes, best);

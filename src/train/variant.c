@@ -66,6 +66,7 @@ neap_error *variant_open(struct neap_plan *session, int64_t batch, int64_t micro
                                 .device = session->device,
                                 .measured = session->measured,
                                 .model = session->model,
+                                .precision = session->precision,
                                 .update = session->update,
                                 .deadline = session->deadline,
                                 .data = session->data,

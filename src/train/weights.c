@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "fmt/safetensors.h"
 
-static bool is_weight(const struct store_entry *entry) {
-    return entry->kind == VALUE_PARAMETER || entry->kind == VALUE_BUFFER;
+static bool is_one_of(const struct store_entry *entry, enum weights_kinds kinds) {
+    return (unsigned)kinds >> entry->kind & 1;
 }
 
 static bool is_counter(const char *name) {
@@ -42,26 +42,27 @@ static void copy_tensor(struct store *store, const struct store_entry *entry,
     }
 }
 
-static neap_error *check_file(const struct store *store, const struct safetensors *file,
-                              const char *path) {
+static neap_error *check_file(const struct store *store, enum weights_kinds kinds,
+                              const struct safetensors *file, const char *path) {
     for (size_t i = 0; i < store->n_entries; i++)
-        if (is_weight(&store->entries[i]))
+        if (is_one_of(&store->entries[i], kinds))
             TRY(check_tensor(&store->entries[i], safetensors_find(file, store->entries[i].name),
                              path));
     for (size_t i = 0; i < safetensors_count(file); i++) {
         const char *name = safetensors_at(file, i)->name;
-        if (!is_counter(name) && !store_find(store, name))
+        const struct store_entry *entry = store_find(store, name);
+        if (!is_counter(name) && !(entry && is_one_of(entry, kinds)))
             return error_make(NEAP_ERROR_DATA, "%s: the model has no '%s'", path, name);
     }
     return NULL;
 }
 
-neap_error *weights_load(struct store *store, const char *path) {
+neap_error *weights_load(struct store *store, enum weights_kinds kinds, const char *path) {
     struct safetensors *file;
     TRY(safetensors_open(path, &file));
-    neap_error *error = check_file(store, file, path);
+    neap_error *error = check_file(store, kinds, file, path);
     for (size_t i = 0; i < store->n_entries && !error; i++)
-        if (is_weight(&store->entries[i]))
+        if (is_one_of(&store->entries[i], kinds))
             copy_tensor(store, &store->entries[i], safetensors_find(file, store->entries[i].name));
     safetensors_close(file);
     return error;
@@ -79,10 +80,10 @@ static neap_error *fill_piece(void *user, int64_t first, int64_t count, void *ou
 }
 
 static neap_error *add_all(struct safetensors_writer *writer, const struct store *store,
-                           struct piece *pieces) {
+                           enum weights_kinds kinds, struct piece *pieces) {
     for (size_t i = 0; i < store->n_entries; i++) {
         const struct store_entry *entry = &store->entries[i];
-        if (!is_weight(entry))
+        if (!is_one_of(entry, kinds))
             continue;
         pieces[i] = (struct piece){store, entry};
         TRY(safetensors_writer_add(writer, &(struct safetensors_entry){.name = entry->name,
@@ -94,13 +95,13 @@ static neap_error *add_all(struct safetensors_writer *writer, const struct store
     return NULL;
 }
 
-neap_error *weights_save(const struct store *store, const char *path) {
+neap_error *weights_save(const struct store *store, enum weights_kinds kinds, const char *path) {
     struct safetensors_writer *writer;
     struct piece *pieces = NULL;
     TRY(safetensors_writer_create(&writer));
     neap_error *error = memory_alloc(store->n_entries, sizeof *pieces, &pieces);
     if (!error)
-        error = add_all(writer, store, pieces);
+        error = add_all(writer, store, kinds, pieces);
     if (!error)
         error = safetensors_writer_save(writer, path);
     free(pieces);
@@ -109,12 +110,16 @@ neap_error *weights_save(const struct store *store, const char *path) {
 }
 
 neap_error *weights_path(const char *path, char **out) {
+    static const char *const places[] = {"last/model.safetensors", "model.safetensors"};
     if (!file_is_directory(path))
         return memory_string(path, out);
-    TRY(memory_format(out, "%s/last/model.safetensors", path));
-    if (file_exists(*out))
-        return NULL;
-    free(*out);
-    *out = NULL;
-    return error_make(NEAP_ERROR_DATA, "%s: no run's folder: it has no 'last' checkpoint", path);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        TRY(memory_format(out, "%s/%s", path, places[i]));
+        if (file_exists(*out))
+            return NULL;
+        free(*out);
+        *out = NULL;
+    }
+    return error_make(NEAP_ERROR_DATA,
+                      "%s: neither a run's folder with a 'last' checkpoint nor a checkpoint", path);
 }

@@ -64,6 +64,21 @@ done
 neap plan lenet5 -b 64 -m 1M --micro-batch auto
 expect_error 5 'least possible is'
 
+# A single value a channel is none for batch norm: slices of one sample are no choice here.
+sed 's/conv5.weight f32 16x16x3x3/conv5.weight f32 16x16x28x28/; s/10x12544/10x16/
+    s/conv5.weight) padding=1/conv5.weight)/' norms.neap >single.neap
+neap plan single.neap -b 2 --micro-batch 1
+expect_error 3 'one value per channel'
+for options in '' '-m min' '--arena 70%'; do
+    # shellcheck disable=SC2086
+    neap plan single.neap -b 2 --micro-batch auto $options --json
+    expect 0
+    check 'import json; assert json.load(open("out"))["micro_batch"] == 2'
+done
+neap plan single.neap -b 2 --arena 70% --json
+expect 0
+check 'import json; assert json.load(open("out"))["plan"]["recomputed_ops"] > 0'
+
 # ---- a run records the slices, another run from its record has the same ---------------------------
 neap train lenet5 --data data -b 64 -m 3M --micro-batch auto -o run
 expect 0 '--micro-batch auto: slices of '

@@ -123,7 +123,13 @@ expect_error 2 "'few' is not 'off', 'auto' or a whole number"
 neap plan mlp --micro-batch 65
 expect_error 2 'micro-batch 65 is not between 1 and the batch, 64'
 neap plan mlp --precision bf17
-expect_error 2 'bf17'
+expect_error 2 "'bf17' is not one of fp32, bf16, fp16"
+neap verify mlp --precision bf16 --loss-scale dynamic
+expect_error 2 '--loss-scale is for --precision fp16'
+neap verify mlp --precision fp16 --loss-scale 0.5
+expect_error 2 "--loss-scale '0.5' is not 'dynamic', 'dynamic:START' or a number"
+neap plan mlp --precision fp16 --loss-scale 8
+expect_error 2 "does not take '--loss-scale'"
 
 # Sizes are binary unless they end in a decimal B.
 while read -r text bytes; do

@@ -26,11 +26,12 @@ counts() {
 }
 
 # same_counts UPDATES MODEL OPTIONS...
+data=data
 same_counts() {
     local updates=$1
     shift
-    counts short train "$@" --data data --max-updates "$updates" --json
-    counts long train "$@" --data data --max-updates $((2 * updates)) --json
+    counts short train "$@" --data $data --max-updates "$updates" --json
+    counts long train "$@" --data $data --max-updates $((2 * updates)) --json
     check '
 own, large, every = map(int, open("short").read().split())
 own_long, large_long, every_long = map(int, open("long").read().split())
@@ -45,4 +46,8 @@ same_counts 10 mlp -b 60 --epochs 4
 same_counts 10 mlp -b 20 --grad-accum-steps 3 --epochs 4
 same_counts 6 resnet20 -b 60 --epochs 4 --arena 60%
 same_counts 6 lenet5 -b 60 --epochs 4 --val-data data --opt adam
+# What decodes images allocates, a little: that it is not much for these says nothing of photos.
+pictures pictures
+data=pictures
+same_counts 5 lenet5 --img-size 16 -b 20 --epochs 4 --hflip --rotate 9 --random-resized-crop 0.3,1
 finish

@@ -5,6 +5,7 @@
  *   gradient   the gradient rule against central differences, both in double
  *   kernels    each kernel of the CPU that takes the op, forward and backward, in the activation
  *              layouts, against the reference: values, the same bits twice and in place, padding
+ *   precision  the same kernels where the op computes in 16 bits, both of them, and the casts
  *
  * One line per problem, then "N passed, N failed"; exit code 1 if any failed. */
 #include <math.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "pass/autodiff.h"
+#include "pass/pass.h"
 #include "support/kernel_check.h"
 #include "support/problem.h"
 
@@ -133,14 +135,35 @@ done:
 /* ---- kernels
  * ------------------------------------------------------------------------------------- */
 
+/* The op alone, as the compiler would have it in this precision; NULL in *out where that changes
+ * nothing. */
+static neap_error *graph_in(const struct problem *p, enum dtype precision, neap_graph **out) {
+    neap_graph *g;
+    TRY(problem_graph(p, DTYPE_F32, &g));
+    if (precision == DTYPE_F32) {
+        *out = g;
+        return NULL;
+    }
+    neap_error *error = pass_precision(g, precision, out);
+    if (!error && (*out)->n_nodes == g->n_nodes) {
+        graph_free(*out);
+        *out = NULL;
+    }
+    graph_free(g);
+    return error;
+}
+
 /* Forward alone, as evaluation runs it, or with loss and backward. */
-static neap_error *check_kernels(const struct problem *p, struct device *device, bool backward,
-                                 bool integers, struct result *result) {
+static neap_error *check_kernels(const struct problem *p, enum dtype precision,
+                                 struct device *device, bool backward, bool integers,
+                                 struct result *result) {
     neap_graph *g;
     struct interpreter it = {0};
     value_id loss, gradients[MAX_VALUES];
     int n_fast = 0;
-    TRY(problem_graph(p, DTYPE_F32, &g));
+    TRY(graph_in(p, precision, &g));
+    if (!g)
+        return NULL;
     node_id own = g->n_nodes - 1;
     neap_error *error = NULL;
     if (backward && (p->no_gradient || !has_gradient(g)))
@@ -174,10 +197,14 @@ static neap_error *check_problem(const struct problem *p, struct device *device,
     if (!go_on)
         return NULL;
     TRY(check_gradient(p, result));
-    for (int backward = 0; backward < 2; backward++) {
-        TRY(check_kernels(p, device, backward, false, result));
-        if (p->exact)
-            TRY(check_kernels(p, device, backward, true, result));
+    static const enum dtype precisions[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    for (int i = 0; i < 6; i++) {
+        enum dtype precision = precisions[i / 2];
+        neap_error *error = check_kernels(p, precision, device, i % 2, false, result);
+        if (!error && p->exact)
+            error = check_kernels(p, precision, device, i % 2, true, result);
+        if (error)
+            return error_prefix(error, "%s", dtype_name(precision));
     }
     return NULL;
 }

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "train": "base ir ops plan backend compile exec data comm fmt report",
     "cli": "",
     "examples": "",
-    "bench": "",
+    "bench": "base data",
 }
 
 # Kernels live beside their op and count as backend: src/ops/conv2d_dnn.c.
@@ -39,6 +39,8 @@ FOREIGN = {
     r"(oneapi/dnnl/)?dnnl\w*\.h": r"src/backend/cpu/dnn\.[ch]",
     r"jansson\.h": r"src/(fmt|cli|report)/.*",
     r"zlib\.h": r"src/(data|fmt)/.*",
+    r"jpeglib\.h|jerror\.h": r"src/data/decode_jpeg\.c",
+    r"png\.h": r"src/data/decode_png\.c",
     r"mpi\.h|nccl\.h": r"src/comm/.*",
     r"cu\w*\.h": r"src/backend/cuda/.*|src/ops/.*_cuda\.(c|h|cu)",
 }

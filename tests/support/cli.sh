@@ -72,6 +72,35 @@ for part, n in (('train', 256), ('t10k', 64)):
 PYTHON
 }
 
+# pictures FOLDER: an image folder of two classes in PNG files of many sizes, the same every time:
+# red ones and blue ones.
+pictures() {
+    python3 - "$1" <<'PYTHON'
+import os, random, struct, sys, zlib
+random.seed(2)
+
+def chunk(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+
+def png(width, height, strong):
+    rows = b''
+    for _ in range(height):
+        row = bytearray(random.randrange(140) for _ in range(3 * width))
+        row[strong::3] = bytes(random.randrange(100, 256) for _ in range(width))
+        rows += b'\0' + row
+    header = struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)
+    return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(rows)) +
+            chunk(b'IEND', b''))
+
+for split, n in (('train', 40), ('val', 10)):
+    for strong, name in ((0, 'red'), (2, 'blue')):
+        os.makedirs(f'{sys.argv[1]}/{split}/{name}')
+        for i in range(n):
+            with open(f'{sys.argv[1]}/{split}/{name}/{i:03}.jpg', 'wb') as file:
+                file.write(png(random.randrange(12, 40), random.randrange(12, 40), strong))
+PYTHON
+}
+
 # norms N: a network of N convolutions with batch norm and ReLU, and a linear layer, as text.
 norms() {
     printf 'neap-graph 1 norms\n\ninput relu0 f32 1x1x28x28\n'

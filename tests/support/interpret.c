@@ -13,7 +13,8 @@ neap_error *tensor_alloc(enum dtype dtype, struct shape shape, struct tensor *ou
 }
 
 neap_error *interpreter_create(const neap_graph *g, struct interpreter *out) {
-    *out = (struct interpreter){.g = g, .params = {.lr = 0.125, .gradient_scale = 0.5, .seed = 7}};
+    *out = (struct interpreter){
+        .g = g, .params = {.lr = 0.125, .gradient_scale = 0.5, .loss_scale = 4, .seed = 7}};
     TRY(memory_alloc(g->n_values, sizeof *out->tensors, &out->tensors));
     for (value_id v = 0; v < g->n_values; v++) {
         const struct value *value = graph_value(g, v);

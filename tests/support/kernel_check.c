@@ -11,8 +11,10 @@
 
 enum { MAX_TENSORS = 16 };
 
-/* The one table of tolerances, relative to the largest element of the tensor, or to 1. */
-static const double tolerance[N_DTYPES] = {[DTYPE_F32] = 1e-5, [DTYPE_F64] = 1e-12};
+/* The one table of tolerances, relative to the largest element of the tensor, or to 1. In 16 bits
+ * both sides round nearly the same number once: they differ by a unit in the last place at most. */
+static const double tolerance[N_DTYPES] = {
+    [DTYPE_F32] = 1e-5, [DTYPE_F64] = 1e-12, [DTYPE_BF16] = 0x1p-7, [DTYPE_F16] = 0x1p-10};
 
 /* A graph of the node alone, whose layouts may be set; where its tensors lie. */
 struct site {
@@ -109,6 +111,10 @@ static neap_error *site_create(struct device *device, const neap_graph *g, const
     return NULL;
 }
 
+static bool is_reference(const struct kernel *kernel) {
+    return !kernel->op && !kernel->inner;
+}
+
 /* Asks the kernel and sets the layouts that it wants. *accepted is false where it refuses. */
 static neap_error *site_settle(struct site *s, const struct kernel *kernel, struct layout target,
                                bool *accepted) {
@@ -118,12 +124,15 @@ static neap_error *site_settle(struct site *s, const struct kernel *kernel, stru
             s->in[i] = node_input(s->g, node, i)->layout;
     s->out[0] = node->op == &op_reorder ? target : (struct layout){0};
     *accepted = !kernel->negotiate(&s->site, &s->want);
+    if (node->op == &op_cast && !is_reference(kernel)) /* it takes any pair */
+        s->out[0] = target;
     for (uint32_t i = 0; *accepted && i < node->n_inputs; i++) {
         if (!node_has_input(node, i))
             continue;
         struct value *value = graph_value(s->g, node->inputs[i]);
-        bool movable = value->dtype == DTYPE_F32 || value->dtype == DTYPE_F64;
-        if (kernel->op && !movable && !layout_equal(s->in[i], value->layout))
+        bool movable =
+            value->dtype == DTYPE_F32 || value->dtype == DTYPE_F64 || dtype_is_half(value->dtype);
+        if (!is_reference(kernel) && !movable && !layout_equal(s->in[i], value->layout))
             return error_make(NEAP_ERROR_INTERNAL, "wants input %u, a mask or index, reordered", i);
         value->layout = s->in[i];
     }
@@ -294,7 +303,7 @@ static neap_error *check_site(struct site *s, struct layout target, struct check
         free(c->scratch);
     }
     report->n_runs++;
-    report->n_fast += c->kernel->op != NULL;
+    report->n_fast += !is_reference(c->kernel);
     c->kernel->destroy ? c->kernel->destroy(c->state) : free(c->state);
     return error;
 }
@@ -317,9 +326,9 @@ static neap_error *check_kernel(struct device *device, const neap_graph *g, cons
         {0}, layout_channels_last(), layout_blocked_channels(8), layout_blocked_channels(16)};
     enum { N = sizeof layouts / sizeof *layouts };
     neap_error *error = NULL;
-    bool image =
-        has_image(g, node) && c->kernel->op; /* the reference wants plain whatever it gets */
-    int n_targets = image && node->op == &op_reorder ? N : 1;
+    bool image = has_image(g, node) &&
+                 !is_reference(c->kernel); /* the reference wants plain whatever it gets */
+    int n_targets = image && (node->op == &op_reorder || node->op == &op_cast) ? N : 1;
     for (int i = 0; i < (image ? N * 2 * n_targets : 1) && !error; i++) {
         struct layout layout = layouts[i / 2 % N], target = layouts[i / 2 / N];
         struct site s;
@@ -365,7 +374,7 @@ neap_error *kernel_check(struct device *device, struct interpreter *it, node_id 
     struct check c = {
         .params = &it->params, .before = before, .expected = expected, .exact = exact};
     for (const struct kernel *const *k = device->backend->kernels; *k && !error; k++)
-        if (!(*k)->op || (*k)->op == node->op) {
+        if (kernel_is_for(*k, node->op)) {
             c.kernel = *k;
             error = check_kernel(device, it->g, node, &c, report);
         }

@@ -55,17 +55,31 @@ static int64_t row_offset(const struct box_side *s, int64_t n, int64_t c, int64_
     return (row * v->width + s->begin[WIDTH]) * v->lanes + channel % v->lanes;
 }
 
-/* `n` groups, which lie from_step and to_step apart. */
+static inline __attribute__((always_inline)) void copy_groups(const float *from, float *to,
+                                                              int64_t n, int64_t group,
+                                                              int64_t from_step, int64_t to_step) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * to_step, from + i * from_step, (size_t)group * sizeof *to);
+}
+
+/* `n` groups, which lie from_step and to_step apart. Of a size known here a group is a move or two;
+ * odd channels make groups of 4 and 2. */
 static void copy_row(const float *from, float *to, int64_t n, int64_t group, int64_t from_step,
                      int64_t to_step) {
     if (from_step == group && to_step == group)
-        memcpy(to, from, (size_t)(n * group) * sizeof *to);
+        copy_groups(from, to, 1, n * group, 0, 0);
+    else if (group == 16)
+        copy_groups(from, to, n, 16, from_step, to_step);
+    else if (group == 8)
+        copy_groups(from, to, n, 8, from_step, to_step);
+    else if (group == 4)
+        copy_groups(from, to, n, 4, from_step, to_step);
+    else if (group == 2)
+        copy_groups(from, to, n, 2, from_step, to_step);
     else if (group == 1)
-        for (int64_t i = 0; i < n; i++)
-            to[i * to_step] = from[i * from_step];
+        copy_groups(from, to, n, 1, from_step, to_step);
     else
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_step, from + i * from_step, (size_t)group * sizeof *to);
+        copy_groups(from, to, n, group, from_step, to_step);
 }
 
 struct copy {
@@ -100,8 +114,31 @@ static void clear_range(const void *context, int64_t begin, int64_t end) {
     memset(to + begin, 0, (size_t)(end - begin) * sizeof *to);
 }
 
-void box_clear(float *to, int64_t n) {
+static void clear_all(float *to, int64_t n) {
     parallel_for(n, ELEMENTWISE_GRAIN, clear_range, &(struct copy){.to = to});
+}
+
+struct padding {
+    const struct channel_view *view;
+    float *to;
+};
+
+/* The lanes of a sample's last block that are no channels. */
+static void clear_padding_range(const void *context, int64_t begin, int64_t end) {
+    const struct padding *p = context;
+    const struct channel_view *v = p->view;
+    int64_t first = v->channels % v->lanes;
+    for (int64_t n = begin; n < end; n++) {
+        float *place = p->to + (n + 1) * v->blocks * v->space * v->lanes - v->space * v->lanes;
+        for (int64_t i = 0; i < v->space; i++, place += v->lanes)
+            for (int64_t lane = first; lane < v->lanes; lane++)
+                place[lane] = 0;
+    }
+}
+
+static void clear_padding(const struct channel_view *view, float *to) {
+    parallel_for(view->batch, ELEMENTWISE_GRAIN / (view->space * view->lanes) + 1,
+                 clear_padding_range, &(struct padding){view, to});
 }
 
 const char *box_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
@@ -124,8 +161,11 @@ const char *box_negotiate(const struct kernel_site *site, struct kernel_layouts 
 
 neap_error *box_run(void *state, const struct launch *launch) {
     const struct box_state *s = state;
-    if (s->n_clear)
-        box_clear(launch->out[0], s->n_clear);
+    const struct channel_view *out = &s->boxes[0].to.view;
+    if (!s->covered)
+        clear_all(launch->out[0], out->batch * out->blocks * out->space * out->lanes);
+    else if (out->channels < out->blocks * out->lanes)
+        clear_padding(out, launch->out[0]);
     for (int64_t i = 0; i < s->n_boxes; i++)
         box_copy(&s->boxes[i], launch->in[i], launch->out[0]);
     return NULL;

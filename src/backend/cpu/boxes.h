@@ -32,16 +32,14 @@ bool box_of(const struct box_place *from, const struct box_place *to, struct sha
             struct box *out);
 
 void box_copy(const struct box *box, const float *from, float *to);
-/* Zeroes a tensor, n elements. */
-void box_clear(float *to, int64_t n);
 
 /* Wants all inputs and outputs in input 0's layout, or plain where that is none of the three. */
 const char *box_negotiate(const struct kernel_site *site, struct kernel_layouts *want);
 
-/* The state of kernels on boxes: clears the output where the boxes do not fill it, then copies one
- * from each input. free() it. */
+/* The state of kernels on boxes: zeroes what is not copied to, or the padding alone where the boxes
+ * together are the output; then copies one from each input. free() it. */
 struct box_state {
-    int64_t n_clear;
+    bool covered;
     int64_t n_boxes;
     struct box boxes[];
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/real.h"
 
 enum {
     ROW = 64,             /* least width: four vectors of AVX-512 */
@@ -188,7 +189,8 @@ void channels_sum(const struct channel_units *units, const struct channel_job *j
 
 struct estimate {
     const struct channel_units *units;
-    const float *x;
+    enum dtype dtype;
+    const void *x;
     float *means;
 };
 
@@ -203,15 +205,16 @@ static void estimate_range(const void *context, int64_t begin, int64_t end) {
         for (int64_t i = 0; i < samples; i++) {
             int64_t at = n * i / samples;
             unit = unit_at(u, at / u->parts, tile, at % u->parts);
-            const float *x = e->x + unit.offset + unit.rows / 2 * unit.stride;
+            int64_t middle = unit.offset + unit.rows / 2 * unit.stride;
             for (int64_t lane = 0; lane < unit.lanes; lane++)
-                sum[lane] += x[lane] / (float)samples;
+                sum[lane] += real_load(e->dtype, e->x, middle + lane) / (float)samples;
         }
         memcpy(e->means + unit.channel, sum, (size_t)unit.lanes * sizeof *sum);
     }
 }
 
-void channels_estimate(const struct channel_units *units, const float *x, float *means) {
+void channels_estimate(const struct channel_units *units, enum dtype dtype, const void *x,
+                       float *means) {
     parallel_for(units->tiles, divide_up(1024, units->lanes), estimate_range,
-                 &(struct estimate){units, x, means});
+                 &(struct estimate){units, dtype, x, means});
 }

@@ -44,8 +44,9 @@ struct channel_job {
                  float (*restrict pattern)[MAX_WIDTH], float (*restrict sum)[MAX_WIDTH]);
     const float *table[MAX_PATTERNS]; /* padded_channels numbers each */
     int n_tables;
-    const float *in[3];
-    float *out;
+    enum dtype dtype; /* of the activations: fp32, bf16 or fp16 */
+    const void *in[3];
+    void *out;
     bool relu;
 };
 
@@ -62,6 +63,7 @@ void channels_sum(const struct channel_units *units, const struct channel_job *j
 int64_t channels_partials(const struct channel_units *units);
 
 /* The mean of a few values of each channel: near enough to shift data by. */
-void channels_estimate(const struct channel_units *units, const float *x, float *means);
+void channels_estimate(const struct channel_units *units, enum dtype dtype, const void *x,
+                       float *means);
 
 #endif

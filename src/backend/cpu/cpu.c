@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/cpu/dnn.h"
+#include "backend/cpu/wide.h"
 #include "backend/reference.h"
 
 #define KERNEL(name) extern const struct kernel kernel_##name;
@@ -17,6 +18,9 @@
 
 const struct kernel *const cpu_kernels[] = {
 #define KERNEL(name) &kernel_##name,
+#include "backend/cpu/kernels.def"
+#undef KERNEL
+#define KERNEL(name) &wide_##name,
 #include "backend/cpu/kernels.def"
 #undef KERNEL
     &kernel_reference,

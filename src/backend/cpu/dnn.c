@@ -120,9 +120,9 @@ dnnl_memory_desc_t dnn_desc_of(const struct value *value) {
     return dnn_desc(value->shape, value->dtype, value->layout);
 }
 
-dnnl_memory_desc_t dnn_desc_matrix(int64_t rows, int64_t columns, int64_t row_stride,
-                                   int64_t column_stride) {
-    dnnl_memory_desc_t desc = dnn_desc_any(shape_of(2, (int64_t[]){rows, columns}), DTYPE_F32);
+dnnl_memory_desc_t dnn_desc_matrix(enum dtype dtype, int64_t rows, int64_t columns,
+                                   int64_t row_stride, int64_t column_stride) {
+    dnnl_memory_desc_t desc = dnn_desc_any(shape_of(2, (int64_t[]){rows, columns}), dtype);
     desc.format_kind = dnnl_blocked;
     desc.format_desc.blocking.strides[0] = row_stride;
     desc.format_desc.blocking.strides[1] = column_stride;

@@ -20,8 +20,8 @@ dnnl_memory_desc_t dnn_desc(struct shape shape, enum dtype dtype, struct layout 
 dnnl_memory_desc_t dnn_desc_any(struct shape shape, enum dtype dtype);
 dnnl_memory_desc_t dnn_desc_of(const struct value *value);
 /* A matrix with strides, for matmul. */
-dnnl_memory_desc_t dnn_desc_matrix(int64_t rows, int64_t columns, int64_t row_stride,
-                                   int64_t column_stride);
+dnnl_memory_desc_t dnn_desc_matrix(enum dtype dtype, int64_t rows, int64_t columns,
+                                   int64_t row_stride, int64_t column_stride);
 /* False for what no struct layout can say. */
 bool dnn_layout_of(const dnnl_memory_desc_t *desc, struct layout *out);
 

@@ -24,7 +24,12 @@ const char *f32_negotiate(const struct kernel_site *site) {
     return other ? "it computes in fp32" : NULL;
 }
 
-const char *elementwise_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
+static bool can_move(enum dtype dtype) {
+    return dtype == DTYPE_F32 || is_other_float[dtype];
+}
+
+/* Why not, as far as layouts go. */
+static const char *one_layout(const struct kernel_site *site, struct kernel_layouts *want) {
     const struct node *node = site->node;
     struct layout layout = {0};
     if (node->n_updates)
@@ -32,7 +37,7 @@ const char *elementwise_negotiate(const struct kernel_site *site, struct kernel_
     else if (node->n_inputs)
         layout = want->in[0];
     for (uint32_t i = node->n_inputs; i-- > 0;)
-        if (node_has_input(node, i) && node_input(site->g, node, i)->dtype != DTYPE_F32)
+        if (node_has_input(node, i) && !can_move(node_input(site->g, node, i)->dtype))
             layout = want->in[i];
     for (uint32_t i = 1; i < node->n_updates; i++)
         if (!layout_equal(graph_value(site->g, node->updates[i])->layout, layout))
@@ -41,7 +46,18 @@ const char *elementwise_negotiate(const struct kernel_site *site, struct kernel_
         want->in[i] = layout;
     for (uint32_t i = 0; i < node->n_outputs; i++)
         want->out[i] = layout;
-    return f32_negotiate(site);
+    return NULL;
+}
+
+const char *elementwise_negotiate(const struct kernel_site *site, struct kernel_layouts *want) {
+    const char *refusal = one_layout(site, want);
+    return refusal ? refusal : f32_negotiate(site);
+}
+
+const char *elementwise_negotiate_real(const struct kernel_site *site,
+                                       struct kernel_layouts *want) {
+    const char *refusal = one_layout(site, want);
+    return refusal ? refusal : real_negotiate(site);
 }
 
 neap_error *elementwise_create(const struct kernel_site *site, void **state,
@@ -54,6 +70,7 @@ neap_error *elementwise_create(const struct kernel_site *site, void **state,
     (void)scratch_bytes;
     TRY(memory_alloc(1, sizeof *s, &s));
     *s = (struct elementwise){.n = layout_elements(value->layout, value->shape),
+                              .dtype = value->dtype,
                               .attrs = node->attrs,
                               .n_in = node->n_inputs,
                               .n_out = node->n_outputs,
@@ -69,34 +86,40 @@ static uint8_t pack(const uint8_t flags[8]) {
     return (uint8_t)(word * UINT64_C(0x0102040810204080) >> 56);
 }
 
-SIMD void mask_of_positive(const float *x, int64_t n, uint8_t *bits) {
+REAL_INLINE void mask_of(enum dtype type, const void *x, int64_t n, uint8_t *bits) {
     enum { STEP = 64 };
     uint8_t flags[STEP];
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
         for (int k = 0; k < STEP; k++)
-            flags[k] = x[i + k] > 0;
+            flags[k] = real_load(type, x, i + k) > 0;
         for (int k = 0; k < STEP; k += 8)
             bits[(i + k) / 8] = pack(flags + k);
     }
     for (; i < n; i += 8) {
         uint8_t byte = 0;
         for (int k = 0; k < 8 && i + k < n; k++)
-            byte |= (uint8_t)((x[i + k] > 0) << k);
+            byte |= (uint8_t)((real_load(type, x, i + k) > 0) << k);
         bits[i / 8] = byte;
     }
 }
 
+SIMD void mask_of_positive(enum dtype dtype, const void *x, int64_t n, uint8_t *bits) {
+    WITH_REAL(dtype, mask_of, x, n, bits);
+}
+
 struct mask_job {
-    const float *x;
+    enum dtype dtype;
+    const void *x;
     uint8_t *bits;
 };
 
 static void mask_range(const void *context, int64_t begin, int64_t end) {
     const struct mask_job *job = context;
-    mask_of_positive(job->x + begin, end - begin, job->bits + begin / 8);
+    mask_of_positive(job->dtype, real_at(job->dtype, job->x, begin), end - begin,
+                     job->bits + begin / 8);
 }
 
-void elementwise_mask(const float *x, int64_t n, uint8_t *bits) {
-    parallel_for(n, ELEMENTWISE_GRAIN, mask_range, &(struct mask_job){x, bits});
+void elementwise_mask(enum dtype dtype, const void *x, int64_t n, uint8_t *bits) {
+    parallel_for(n, ELEMENTWISE_GRAIN, mask_range, &(struct mask_job){dtype, x, bits});
 }

@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "backend/cpu/elementwise.h"
+#include "backend/cpu/real.h"
 
-const char *windows_negotiate(const struct kernel_site *site, struct kernel_layouts *want,
-                              uint32_t leader) {
+const char *windows_negotiate_real(const struct kernel_site *site, struct kernel_layouts *want,
+                                   uint32_t leader) {
     struct value value = *node_input(site->g, site->node, leader);
     struct channel_view view;
     value.layout = want->in[leader];
     if (!channel_view_of(&value, &view)) {
-        if (value.dtype != DTYPE_F32)
+        if (!dtype_is_real(value.dtype))
             return "the layout is not plain, channels-last or blocked by channels";
         value.layout = (struct layout){0};
     }
@@ -19,7 +20,13 @@ const char *windows_negotiate(const struct kernel_site *site, struct kernel_layo
         want->in[i] = value.layout;
     for (uint32_t i = 0; i < site->node->n_outputs; i++)
         want->out[i] = value.layout;
-    return f32_negotiate(site);
+    return real_negotiate(site);
+}
+
+const char *windows_negotiate(const struct kernel_site *site, struct kernel_layouts *want,
+                              uint32_t leader) {
+    const char *refusal = windows_negotiate_real(site, want, leader);
+    return refusal ? refusal : f32_negotiate(site);
 }
 
 neap_error *windows_create(const struct value *image, const struct value *pooled,

@@ -36,9 +36,12 @@ struct window_run {
 MUST_USE neap_error *windows_create(const struct value *image, const struct value *pooled,
                                     struct windows **out);
 
-/* Wants one of the three layouts for all inputs and outputs: that of input `leader`. */
+/* Wants one of the three layouts for all inputs and outputs: that of input `leader`;
+ * fp32, or, in the second, one real type. */
 const char *windows_negotiate(const struct kernel_site *site, struct kernel_layouts *want,
                               uint32_t leader);
+const char *windows_negotiate_real(const struct kernel_site *site, struct kernel_layouts *want,
+                                   uint32_t leader);
 
 /* How many elements from column `at` on have windows that look the same (plain layout). */
 int64_t windows_alike(const struct windows *w, int64_t at);

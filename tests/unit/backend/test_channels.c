@@ -36,7 +36,7 @@ static void visit(const struct channel_job *job, const struct channel_unit *unit
     (void)sum;
     for (int64_t row = 0; row <= unit->rows; row++)
         for (int64_t k = 0; k < (row < unit->rows ? unit->width : unit->tail); k++)
-            job->out[unit->offset + row * unit->stride + k] += 1 + pattern[0][k];
+            ((float *)job->out)[unit->offset + row * unit->stride + k] += 1 + pattern[0][k];
 }
 
 static void every_element_is_visited_once_with_its_channel(void **state) {
@@ -50,7 +50,8 @@ static void every_element_is_visited_once_with_its_channel(void **state) {
             float *out = room(layout_elements(value.layout, value.shape), sizeof *out);
             for (int64_t c = 0; c < units.padded_channels; c++)
                 table[c] = (float)c;
-            struct channel_job job = {.leaf = visit, .table = {table}, .n_tables = 1, .out = out};
+            struct channel_job job = {
+                .leaf = visit, .dtype = DTYPE_F32, .table = {table}, .n_tables = 1, .out = out};
             channels_each(&units, &job);
             for (int64_t i = 0; i < shape_elements(value.shape); i++) {
                 const int64_t *d = value.shape.dim;
@@ -70,7 +71,7 @@ static void add(const struct channel_job *job, const struct channel_unit *unit,
     (void)pattern;
     for (int64_t row = 0; row <= unit->rows; row++)
         for (int64_t k = 0; k < (row < unit->rows ? unit->width : unit->tail); k++) {
-            sum[0][k] += job->in[0][unit->offset + row * unit->stride + k];
+            sum[0][k] += ((const float *)job->in[0])[unit->offset + row * unit->stride + k];
             sum[1][k] += 1;
         }
 }
@@ -89,7 +90,7 @@ static void sums_count_each_channel_and_do_not_depend_on_threads(void **state) {
             double *partials = room(channels_partials(&units), sizeof *partials);
             int64_t n_sums = N_SUMS * units.padded_channels;
             double *first = room(n_sums, sizeof *first), *sums = room(n_sums, sizeof *sums);
-            struct channel_job job = {.leaf = add, .in = {x}};
+            struct channel_job job = {.leaf = add, .dtype = DTYPE_F32, .in = {x}};
             for (int threads = 1; threads <= 4; threads++) {
                 omp_set_num_threads(threads);
                 channels_sum(&units, &job, partials, threads == 1 ? first : sums);

@@ -16,7 +16,7 @@ static void check_split(enum source_split split, int n_samples) {
     int32_t label;
     int counts[10] = {0};
     for (int i = 0; i < n_samples; i++) {
-        assert_no_error(source_read(source, i, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = i}, image, &label));
         counts[label]++;
         for (int p = 0; p < 784; p++)
             if (!(image[p] >= 0 && image[p] <= 1))

@@ -65,7 +65,7 @@ static void check_good_source(const struct source *source) {
     for (int i = 3; i >= 0; i--) {
         float image[6];
         int32_t label;
-        assert_no_error(source_read(source, i, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = i}, image, &label));
         assert_int_equal(label, i);
         for (int p = 0; p < 6; p++)
             assert_true(image[p] == (float)(6 * i + p) / 255.0f);

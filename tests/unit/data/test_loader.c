@@ -11,8 +11,9 @@ struct numbered {
     bool slow;      /* takes longer for some samples than for others */
 };
 
-static neap_error *read_numbered(const struct source *source, int64_t index, float *image,
-                                 int32_t *label) {
+static neap_error *read_numbered(const struct source *source, struct sample_request request,
+                                 float *image, int32_t *label) {
+    const int64_t index = request.index;
     const struct numbered *numbered = source->state;
     if (numbered->slow && index % 7 == 0)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
@@ -252,7 +253,7 @@ static void refuses_impossible_options(void **state) {
     assert_error(loader_create(&options, &loader), NEAP_ERROR_USAGE, "-1 loader threads");
     options = (struct loader_options){.source = &source, .batch = INT64_MAX, .n_threads = 1};
     source.shape.channels = INT64_MAX / 4096 / 2;
-    assert_int_equal(loader_options_bytes(&options), -1);
+    assert_int_equal(loader_options_bytes(&options), LOADER_MOST_BYTES);
     assert_error(loader_create(&options, &loader), NEAP_ERROR_MEMORY, "out of memory");
     source.n_samples = INT64_C(5000000000);
     assert_error(loader_create(&options, &loader), NEAP_ERROR_DATA, "more than 2^32 samples");

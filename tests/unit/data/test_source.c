@@ -60,7 +60,8 @@ static void every_data_set_says_how_to_get_it(void **state) {
 static void refuses_a_name_or_folder_that_is_not_there(void **state) {
     (void)state;
     refused((struct source_request){.name = "fashion-mnits"}, NEAP_ERROR_DATA,
-            "no data set or folder 'fashion-mnits' (data sets: fashion-mnist, cifar10, synthetic)");
+            "no data set or folder 'fashion-mnits' (data sets: fashion-mnist, cifar10, cifar100, "
+            "synthetic)");
     refused((struct source_request){.name = "./nowhere"}, NEAP_ERROR_DATA,
             "cannot read data folder './nowhere': no such file or directory");
     refused((struct source_request){.name = NULL}, NEAP_ERROR_USAGE, "no data given");
@@ -83,7 +84,8 @@ static void refuses_a_folder_without_data(void **state) {
 static void refuses_a_format_that_does_not_fit(void **state) {
     (void)state;
     refused((struct source_request){.name = ".", .format = "cifar"}, NEAP_ERROR_USAGE,
-            "unknown data format 'cifar' (formats: auto, idx, cifar10, synthetic)");
+            "unknown data format 'cifar' (formats: auto, idx, cifar10, cifar100, "
+            "cifar100-coarse, imagefolder, synthetic)");
     refused((struct source_request){.name = "fashion-mnist", .format = "cifar10"}, NEAP_ERROR_USAGE,
             "data set 'fashion-mnist' is of format idx, not cifar10");
     refused((struct source_request){.name = ".", .format = "synthetic"}, NEAP_ERROR_USAGE,
@@ -124,7 +126,7 @@ static void cifar_reads_all_training_files_in_order(void **state) {
     static float image[3072];
     for (int i = 4; i >= 0; i--) {
         int32_t label;
-        assert_no_error(source_read(source, i, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = i}, image, &label));
         assert_int_equal(label, labels[i]);
     }
     source_close(source);
@@ -150,7 +152,7 @@ static void cifar_is_normalised_with_its_own_moments(void **state) {
         assert_no_error(source_open(&request, &source));
         static float image[3072];
         int32_t label;
-        assert_no_error(source_read(source, 1, image, &label));
+        assert_no_error(source_read(source, (struct sample_request){.index = 1}, image, &label));
         for (int p = 0; p < 3072; p++) {
             const int c = p / 1024;
             const double wanted =
@@ -186,10 +188,58 @@ static void cifar_notices_a_file_that_shrinks(void **state) {
     assert_int_equal(truncate("c4/data_batch_1.bin", RECORD_BYTES + 7), 0);
     static float image[3072];
     int32_t label;
-    assert_no_error(source_read(source, 0, image, &label));
-    assert_error(source_read(source, 1, image, &label), NEAP_ERROR_DATA,
-                 "record 1 is cut off: changed since it was opened?");
+    assert_no_error(source_read(source, (struct sample_request){.index = 0}, image, &label));
+    assert_error(source_read(source, (struct sample_request){.index = 1}, image, &label),
+                 NEAP_ERROR_DATA, "record 1 is cut off: changed since it was opened?");
     source_close(source);
+}
+
+/* ---- CIFAR-100 ---------------------------------------------------------------------------------
+ */
+
+static void cifar100_has_coarse_and_fine_labels(void **state) {
+    (void)state;
+    static unsigned char bytes[3 * (RECORD_BYTES + 1)];
+    const unsigned char labels[3][2] = {{0, 99}, {19, 0}, {7, 42}};
+    for (int r = 0; r < 3; r++) {
+        unsigned char *record = bytes + r * (RECORD_BYTES + 1);
+        memcpy(record, labels[r], 2);
+        memset(record + 2, 10 + r, RECORD_BYTES - 1);
+    }
+    put_folder("c100");
+    put_file("c100/train.bin", bytes, sizeof bytes);
+    put_file("c100/test.bin", bytes, RECORD_BYTES + 1);
+    const char *const formats[] = {"cifar100-coarse", "auto"};
+    for (int fine = 0; fine < 2; fine++) {
+        struct source *source;
+        const struct source_request request = {.name = "c100", .format = formats[fine]};
+        assert_no_error(source_open(&request, &source));
+        assert_string_equal(source->format->name, fine ? "cifar100" : "cifar100-coarse");
+        assert_int_equal(source->n_samples, 3);
+        assert_int_equal(source->n_classes, fine ? 100 : 20);
+        for (int i = 0; i < 3; i++) {
+            static float image[3072];
+            int32_t label;
+            assert_no_error(
+                source_read(source, (struct sample_request){.index = i}, image, &label));
+            assert_int_equal(label, labels[i][fine]);
+            /* Red's mean and deviation. */
+            assert_true(fabs(image[0] - ((10 + i) / 255.0 - 0.5071) / 0.2675) < 1e-6);
+        }
+        source_close(source);
+        assert_no_error(source_open(
+            &(struct source_request){.name = "c100", .format = formats[fine], .split = SPLIT_VAL},
+            &source));
+        assert_int_equal(source->n_samples, 1);
+        source_close(source);
+    }
+    bytes[RECORD_BYTES + 1] = 20;
+    put_file("c100/train.bin", bytes, sizeof bytes);
+    refused((struct source_request){.name = "c100"}, NEAP_ERROR_DATA,
+            "c100/train.bin: label 20 of record 1 is outside 0..19");
+    assert_int_equal(truncate("c100/train.bin", RECORD_BYTES), 0);
+    refused((struct source_request){.name = "c100"}, NEAP_ERROR_DATA,
+            "c100/train.bin: 3,073 bytes, not a multiple of 3,074 (2+3x32x32)");
 }
 
 /* ---- synthetic data ----------------------------------------------------------------------------
@@ -217,16 +267,16 @@ static void synthetic_samples_depend_on_seed_split_and_index_alone(void **state)
     struct source *others[] = {open_synthetic(2, SPLIT_TRAIN), open_synthetic(1, SPLIT_VAL)};
     float x[PIXELS + 1] = {0}, y[PIXELS + 1];
     int32_t x_label, y_label;
-    assert_no_error(source_read(a, 17, x, &x_label));
-    assert_no_error(source_read(b, 400, y, &y_label));
-    assert_no_error(source_read(b, 17, y, &y_label));
+    assert_no_error(source_read(a, (struct sample_request){.index = 17}, x, &x_label));
+    assert_no_error(source_read(b, (struct sample_request){.index = 400}, y, &y_label));
+    assert_no_error(source_read(b, (struct sample_request){.index = 17}, y, &y_label));
     assert_memory_equal(x, y, PIXELS * sizeof *x);
     assert_int_equal(x_label, y_label);
     assert_true(x[PIXELS] == 0); /* nothing behind the sample */
-    assert_no_error(source_read(a, 18, y, &y_label));
+    assert_no_error(source_read(a, (struct sample_request){.index = 18}, y, &y_label));
     assert_memory_not_equal(x, y, PIXELS * sizeof *x);
     for (int i = 0; i < 2; i++) {
-        assert_no_error(source_read(others[i], 17, y, &y_label));
+        assert_no_error(source_read(others[i], (struct sample_request){.index = 17}, y, &y_label));
         assert_memory_not_equal(x, y, PIXELS * sizeof *x);
         source_close(others[i]);
     }
@@ -243,7 +293,7 @@ static void synthetic_classes_can_be_learnt(void **state) {
     float x[PIXELS];
     int32_t label;
     for (int i = 0; i < 500; i++) {
-        assert_no_error(source_read(train, i, x, &label));
+        assert_no_error(source_read(train, (struct sample_request){.index = i}, x, &label));
         assert_in_range(label, 0, 6);
         counts[label]++;
         for (int p = 0; p < PIXELS; p++) {
@@ -257,7 +307,7 @@ static void synthetic_classes_can_be_learnt(void **state) {
             mean[c][p] /= counts[c];
     }
     for (int i = 0; i < 500; i++) {
-        assert_no_error(source_read(val, i, x, &label));
+        assert_no_error(source_read(val, (struct sample_request){.index = i}, x, &label));
         int nearest = 0;
         double least = INFINITY;
         for (int c = 0; c < 7; c++) {
@@ -300,6 +350,7 @@ int main(void) {
         cmocka_unit_test(cifar_is_normalised_with_its_own_moments),
         cmocka_unit_test(cifar_refuses_files_that_are_wrong),
         cmocka_unit_test(cifar_notices_a_file_that_shrinks),
+        cmocka_unit_test(cifar100_has_coarse_and_fine_labels),
         cmocka_unit_test(synthetic_samples_depend_on_seed_split_and_index_alone),
         cmocka_unit_test(synthetic_classes_can_be_learnt),
         cmocka_unit_test(synthetic_data_has_to_be_described),

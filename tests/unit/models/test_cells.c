@@ -54,10 +54,16 @@ static void a_state_is_pooled_once(void **state) {
 static void a_side_that_cannot_be_halved_twice_is_refused(void **state) {
     (void)state;
     neap_graph *g;
-    const struct neap_model_options options = {.image_size = 30};
-    neap_error *error = neap_graph_model("darts_cifar", &options, &g);
-    assert_int_equal(neap_error_code(error), NEAP_ERROR_MODEL);
-    neap_error_free(error);
+    for (int64_t size = 30; size < 36; size += 4) {
+        char text[96];
+        const struct neap_model_options options = {.image_size = size};
+        neap_error *error = neap_graph_model("darts_cifar", &options, &g);
+        snprintf(text, sizeof text, "images of %dx%d do not suit darts_cifar: %dx%d would",
+                 (int)size, (int)size, (int)size + 2, (int)size + 2);
+        assert_int_equal(neap_error_code(error), NEAP_ERROR_USAGE);
+        assert_string_equal(neap_error_message(error), text);
+        neap_error_free(error);
+    }
 }
 
 int main(void) {
