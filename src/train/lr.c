@@ -25,7 +25,8 @@ enum {
     TAKES_DECAY_RATE = 1 << 1,
     TAKES_DECAY_EPOCHS = 1 << 2,
     TAKES_MILESTONES = 1 << 3,
-    RISES_ITSELF = 1 << 4, /* the warm-up is part of its shape */
+    RISES_ITSELF = 1 << 4,    /* the warm-up is part of its shape */
+    LOOKS_AT_THE_END = 1 << 5 /* the run's length is part of its shape */
 };
 
 struct lr_shape {
@@ -79,8 +80,8 @@ static const struct lr_shape shapes[] = {
     {"constant", 0, constant},
     {"step", TAKES_DECAY_RATE | TAKES_DECAY_EPOCHS, step},
     {"multistep", TAKES_DECAY_RATE | TAKES_MILESTONES, multistep},
-    {"cosine", TAKES_MIN_LR, cosine},
-    {"onecycle", TAKES_MIN_LR | RISES_ITSELF, onecycle},
+    {"cosine", TAKES_MIN_LR | LOOKS_AT_THE_END, cosine},
+    {"onecycle", TAKES_MIN_LR | RISES_ITSELF | LOOKS_AT_THE_END, onecycle},
 };
 
 double lr_at(const struct lr_schedule *s, int64_t epoch, int64_t update) {
@@ -159,6 +160,11 @@ void lr_complete(struct neap_options *o) {
         o->min_lr = shape->traits & RISES_ITSELF ? o->lr / last_divisor : 0;
     if (shape->traits & TAKES_DECAY_RATE && !(o->decay_rate >= 0))
         o->decay_rate = default_decay_rate;
+}
+
+bool lr_looks_at_the_end(const struct neap_options *o) {
+    const struct lr_shape *shape = find_shape(o->schedule);
+    return shape && shape->traits & LOOKS_AT_THE_END;
 }
 
 neap_error *lr_schedule_of(const struct neap_options *o, const struct calendar *calendar,

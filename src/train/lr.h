@@ -19,6 +19,9 @@ struct lr_schedule {
 /* Fills in the schedule's own numbers that are unset. */
 void lr_complete(struct neap_options *options);
 
+/* Do its rates depend on how many updates there will have been? */
+bool lr_looks_at_the_end(const struct neap_options *options);
+
 /* The options complete. NEAP_ERROR_USAGE for an unknown schedule, and for options that it would
  * ignore. `updates` of the calendar's run are made. */
 MUST_USE neap_error *lr_schedule_of(const struct neap_options *options,
