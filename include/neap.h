@@ -144,6 +144,13 @@ neap_value neap_adaptive_avg_pool2d(neap_graph *graph, neap_value x, const char 
 neap_value neap_flatten(neap_graph *graph, neap_value x, const char *name);
 neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axis,
                        const char *name);
+
+/* What is added between the two is recomputed as one piece, as torch.utils.checkpoint does with a
+ * module: of all it makes, only what is read outside stays in memory. Segments do not nest. They
+ * count unless options.recompute asks for something else. */
+void neap_graph_segment_begin(neap_graph *graph, const char *name);
+void neap_graph_segment_end(neap_graph *graph);
+
 /* Names `logits` (N,classes) as the network's result; classification adds labels, softmax cross
  * entropy and top-1/top-5 counts to it. */
 void neap_classifier(neap_graph *graph, neap_value logits);
@@ -201,9 +208,14 @@ struct neap_options {
     double max_overhead;     /* a fraction: the smallest arena that costs no more; < 0: unset */
     int64_t micro_batch;     /* 0: off; n: slices of n; NEAP_MICRO_BATCH_AUTO */
     bool max_batch;          /* find the largest batch that fits, whatever `batch` is */
-    int64_t grad_accum_steps;
-    const char *recompute;        /* auto, none, all, sqrt, sequential:K, FILE */
-    const char *recompute_layers; /* glob patterns of layer names, comma separated */
+    const char *grad_accum_steps; /* batches to an update: "4"; by epoch "0:8,4:4,8:1"; by update
+                                     "s0:8,s500:4"; NULL: 1 */
+    int64_t effective_batch;      /* instead: samples to an update; 0: unset */
+    const char *recompute;        /* auto, none, all, sqrt, sequential:K, segments, or the schedule
+                                     of a plan's file (.json); NULL: segments where the graph marks
+                                     any, else auto */
+    const char *recompute_layers; /* patterns of layer and module names, comma separated */
+    const char *plan;             /* a file saved by neap_plan_save: run exactly that plan */
     enum neap_toggle fuse_update; /* auto or off */
     bool input_gradient;
     enum neap_cost cost;
@@ -215,10 +227,18 @@ struct neap_options {
     const char *precision;  /* of activations: fp32, bf16, fp16 (docs/precision.md) */
     const char *loss_scale; /* of fp16: dynamic, dynamic:START or a number; NULL: dynamic */
     const char *optimizer;  /* sgd, adam, adamw; none: forward and backward alone, not to train */
-    double lr, momentum, weight_decay, beta1, beta2, eps;
+    double lr, weight_decay;
+    double momentum, beta1, beta2, eps; /* < 0: the optimizer's own, 0.9, 0.9, 0.999, 1e-8 */
     bool nesterov;
-    const char *schedule; /* constant, cosine */
-    double min_lr, warmup_epochs;
+    bool decay_norms; /* false: no weight decay on norms and biases */
+    double clip_grad; /* largest norm of an update's gradient; 0: unbounded */
+    double label_smoothing;
+    const char *schedule; /* constant, step, multistep, cosine, onecycle */
+    double min_lr;        /* where cosine and onecycle end; < 0: 0, and lr / 250,000 */
+    double warmup_epochs;
+    double decay_rate;            /* of step and multistep; < 0: 0.1 */
+    int64_t decay_epochs;         /* of step */
+    const char *decay_milestones; /* of multistep: epochs, "30,60" */
 
     const char *data, *val_data, *data_format;
     const char *normalize; /* auto, imagenet, none */
@@ -244,7 +264,7 @@ struct neap_options {
     int threads;          /* compute threads; 0: all */
     int loader_threads;
     const char *device; /* cpu, null */
-    bool dry_run;       /* stop after the plan */
+    bool dry_run;       /* stop after the plan; bench: all plans, nothing measured */
 };
 void neap_options_default(struct neap_options *options);
 
@@ -280,9 +300,10 @@ struct neap_slicing {
 
 struct neap_plan_report {
     const char *model, *precision, *device, *optimizer, *strategy;
-    int64_t batch, micro_batch, micro_batches, grad_accum_steps;
-    int64_t parameters;   /* logical elements */
-    int64_t budget_bytes; /* in the unit of the limit given (peak for memory, else arena) */
+    int64_t batch, micro_batch, micro_batches;
+    int64_t grad_accum_steps; /* the most that the schedule has */
+    int64_t parameters;       /* logical elements */
+    int64_t budget_bytes;     /* in the unit of the limit given (peak for memory, else arena) */
     bool budget_is_arena;
     bool fits;
     int64_t smallest_budget_bytes; /* in the same unit */
@@ -293,6 +314,8 @@ struct neap_plan_report {
     double recompute_seconds;
     double overhead, overhead_lower_bound, gap; /* fractions of store_all.step_seconds */
     int64_t recomputed_ops;
+    const char *update;  /* where gradients live between backward and update, and why, in words */
+    int64_t fused_bytes; /* gradients that need not persist: the update is part of the backward */
     double solver_seconds;
     bool stopped;             /* the time limit cut the search for the plan short */
     const char *worst_moment; /* what is live where the plan peaks, in words */
@@ -461,7 +484,8 @@ struct neap_event {
     double eval_loss, eval_top1, eval_top5; /* percent */
     int64_t images;
     double lr, seconds, images_per_second;
-    double data_seconds; /* of the epoch: how long training waited for data */
+    double gradient_norm; /* of the update, before clipping; 0: not asked for */
+    double data_seconds;  /* of the epoch: how long training waited for data */
     int64_t peak_planned_bytes, peak_measured_bytes; /* measured: with the arena's highest byte */
     int64_t arena_planned_bytes, arena_measured_bytes, rss_bytes;
 };
@@ -572,6 +596,7 @@ struct neap_bench_report {
     const char *version, *machine;
     const char *suite; /* NULL: a model */
     double scale;
+    bool planned_only; /* a dry run: nothing was measured, and the marks are of what was planned */
     const struct neap_bench_row *rows;
     const struct neap_bench_mark *marks; /* of the unsliced rows without the input's gradient */
     const char *const *misses;           /* why a network misses a mark, in words */

@@ -127,6 +127,7 @@ enum option_type {
     OPTION_MEMORIES,    /* struct sizes of OPTION_MEMORY */
     OPTION_ARENAS,      /* struct sizes of OPTION_ARENA */
     OPTION_SCALE,       /* double; 1/4 is a number too */
+    OPTION_STEPS,       /* const char *: a number or a schedule; the library reads it */
     OPTION_BATCH,       /* int64_t; max is NEAP_BATCH_MAX */
     OPTION_MICRO_BATCH, /* int64_t; off is 0, auto is NEAP_MICRO_BATCH_AUTO */
     OPTION_CROP,        /* struct neap_resized_crop */

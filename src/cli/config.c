@@ -81,6 +81,13 @@ static const char *value_text(const struct option *option, const json_t *value,
     return number;
 }
 
+/* The settings keep what is text to them: a number's digits too. */
+static const char *keep_number(struct settings *settings, const char *number) {
+    json_t *kept = json_string(number);
+    bool added = kept && !json_array_append_new(settings->config_values, kept);
+    return added ? json_string_value(kept) : NULL;
+}
+
 /* {"svg": "curve.svg", …} for an option of two words. */
 static int set_pairs(struct settings *settings, const struct option *option, const json_t *value,
                      enum source source, const char *place) {
@@ -124,6 +131,10 @@ static int set_member(struct settings *settings, enum source source, const char 
                     json_is_object(value) || json_is_array(value) ? "an object or an array"
                     : json_is_null(value)                         ? "null"
                                                                   : "a value of this type");
+    if (option->type == OPTION_STEPS && text == number)
+        text = keep_number(settings, number);
+    if (!text)
+        return fail(NEAP_ERROR_MEMORY, "%sout of memory", where);
     if (negated)
         text = strcmp(text, "true") ? "true" : "false";
     return option_set(to, option, text, source, place);

@@ -65,6 +65,8 @@ void summary_json(struct emit *out, const struct neap_plan_report *report) {
     emit_real(out, "recompute_seconds", report->recompute_seconds);
     emit_real(out, "overhead", report->overhead);
     emit_integer(out, "recomputed_ops", report->recomputed_ops);
+    emit_string(out, "update", report->update);
+    emit_integer(out, "fused_bytes", report->fused_bytes);
     emit_integer(out, "micro_batches", report->micro_batches);
     emit_real(out, "overhead_lower_bound", report->overhead_lower_bound);
     emit_real(out, "gap", report->gap);
@@ -121,6 +123,8 @@ static void print_budget(FILE *file, const struct neap_plan_report *report) {
                 report->smallest_proven ? ", proven" : "");
     if (report->worst_moment && *report->worst_moment)
         fact(file, "worst moment", report->worst_moment);
+    if (report->update)
+        fact(file, "update", report->update);
     if (report->max_batch)
         print_max_batch(file, report->max_batch);
     if (report->slicing)

@@ -56,8 +56,9 @@ static void print_banner(struct run *run, const struct neap_event *event) {
               steps = report->grad_accum_steps > 0 ? report->grad_accum_steps : 1;
     fprintf(stderr, "%s, %s parameters, %s, %s on %s\n", report->model,
             count_text(report->parameters).s, report->precision, report->optimizer, report->device);
-    fprintf(stderr, "batch %lld x accumulation %lld = %lld samples an update", batch, steps,
-            batch * steps);
+    bool varies = settings->run.grad_accum_steps && strchr(settings->run.grad_accum_steps, ':');
+    fprintf(stderr, "batch %lld x accumulation %s%lld = %lld samples an update", batch,
+            varies ? "of at most " : "", steps, batch * steps);
     if (report->micro_batches > 1)
         fprintf(stderr, ", run in slices of %lld", (long long)report->micro_batch);
     fprintf(stderr, "\npeak %s, arena %s (store-all: %s, %s)",
@@ -69,6 +70,8 @@ static void print_banner(struct run *run, const struct neap_event *event) {
                 report->budget_is_arena ? "arena" : "peak");
     fprintf(stderr, "\nstrategy %s, %s ops recomputed, %s time\n", report->strategy,
             count_text(report->recomputed_ops).s, percent_text(report->overhead).s);
+    if (report->update)
+        fprintf(stderr, "update %s\n", report->update);
     if (settings->verbose) {
         putc('\n', stderr);
         summary_table(stderr, report);
@@ -123,6 +126,8 @@ static void progress_json(struct emit *out, const struct neap_event *event) {
     emit_real(out, "train_loss", event->train_loss);
     emit_real(out, "train_top1", event->train_top1);
     emit_real(out, "lr", event->lr);
+    if (event->gradient_norm > 0)
+        emit_real(out, "gradient_norm", event->gradient_norm);
     emit_integer(out, "skipped", event->skipped);
     emit_real(out, "loss_scale", event->loss_scale);
     emit_real(out, "seconds", event->seconds);

@@ -191,6 +191,20 @@ static bool parse_memory(const struct option *option, const char *text, void *fi
     return true;
 }
 
+/* A number is checked here, like that of other options; a schedule by the library. */
+static bool parse_steps(const struct option *option, const char *text, void *field,
+                        char *expected) {
+    (void)option;
+    int64_t value;
+    snprintf(expected, EXPECTED_BYTES,
+             "a whole number of at least 1, or a schedule (0:8,4:4 by epoch, s0:8,s500:4 by "
+             "update)");
+    if (!strchr(text, ':') && (!parse_whole(text, &value) || value < 1))
+        return false;
+    *(const char **)field = text;
+    return true;
+}
+
 static bool parse_crop(const struct option *option, const char *text, void *field, char *expected) {
     (void)option;
     struct neap_resized_crop crop = {.ratio = {NEAP_RATIO_LOW, NEAP_RATIO_HIGH}};
@@ -363,6 +377,7 @@ static const struct value_type {
     [OPTION_PERCENT] = {parse_percent, print_percent},
     [OPTION_TEXT] = {parse_text, NULL},
     [OPTION_WORD] = {parse_word, NULL},
+    [OPTION_STEPS] = {parse_steps, NULL},
     [OPTION_CHOICE] = {parse_choice, print_choice},
     [OPTION_MEMORY] = {parse_memory, print_size},
     [OPTION_ARENA] = {parse_arena, print_size},

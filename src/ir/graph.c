@@ -91,6 +91,7 @@ neap_error *graph_add_node(neap_graph *g, const struct node_spec *spec, node_id 
     TRY(memory_grow(&g->nodes, &g->nodes_capacity, g->n_nodes + 1, sizeof *g->nodes));
     struct node node = {.op = op,
                         .phase = spec->phase,
+                        .segment = g->segment,
                         .n_inputs = spec->n_inputs,
                         .n_outputs = spec->n_outputs,
                         .n_updates = spec->n_updates};
@@ -139,6 +140,8 @@ neap_error *graph_clone(const neap_graph *source, neap_graph **out) {
     TRY_GOTO(memory_grow(&g->values, &g->values_capacity, source->n_values, sizeof *g->values));
     TRY_GOTO(memory_grow(&g->nodes, &g->nodes_capacity, source->n_nodes, sizeof *g->nodes));
     g->roles = source->roles;
+    if (source->segment)
+        TRY_GOTO(pool_string(&g->pool, source->segment, &g->segment));
     for (; g->n_values < source->n_values; g->n_values++) {
         struct value *value = &g->values[g->n_values];
         *value = source->values[g->n_values];
@@ -148,6 +151,8 @@ neap_error *graph_clone(const neap_graph *source, neap_graph **out) {
         struct node *node = &g->nodes[g->n_nodes];
         *node = source->nodes[g->n_nodes];
         TRY_GOTO(pool_string(&g->pool, node->name, &node->name));
+        if (node->segment)
+            TRY_GOTO(pool_string(&g->pool, node->segment, &node->segment));
         TRY_GOTO(copy_attrs(g, node->op, node->attrs, &node->attrs));
         TRY_GOTO(copy_ids(g, node->inputs, node->n_inputs, &node->inputs));
         TRY_GOTO(copy_ids(g, node->outputs, node->n_outputs, &node->outputs));

@@ -92,6 +92,7 @@ struct node {
     value_id *inputs, *outputs, *updates; /* an optional input that is absent is ID_NONE */
     uint32_t n_inputs, n_outputs, n_updates;
     /* updates: persistent values that are read, modified and written */
+    const char *segment; /* of a model: what it is recomputed as one piece with; NULL: none */
 };
 
 /* What the network is for: set by the builder, read by the passes. */
@@ -109,7 +110,8 @@ struct neap_graph {
     uint32_t n_values, n_nodes;
     size_t values_capacity, nodes_capacity;
     struct graph_roles roles;
-    neap_error *error; /* the builder's first error */
+    const char *segment; /* of the nodes added from now on */
+    neap_error *error;   /* the builder's first error */
 };
 
 MUST_USE neap_error *graph_create(const char *name, neap_graph **out);

@@ -257,10 +257,10 @@ static const struct {
 #undef X
 };
 
-double tensor_get(const struct tensor *t, int64_t i) {
+double tensor_get_any(const struct tensor *t, int64_t i) {
     return access[t->dtype].get(t->data, i);
 }
 
-void tensor_set(const struct tensor *t, int64_t i, double value) {
+void tensor_set_any(const struct tensor *t, int64_t i, double value) {
     access[t->dtype].set(t->data, i, value);
 }

@@ -35,8 +35,21 @@ struct tensor {
     enum dtype dtype;
     struct shape shape;
 };
-double tensor_get(const struct tensor *t, int64_t index);
-void tensor_set(const struct tensor *t, int64_t index, double value);
+double tensor_get_any(const struct tensor *t, int64_t index);
+void tensor_set_any(const struct tensor *t, int64_t index, double value);
+
+/* Inline for the types that most elements have: tests run whole networks by naive loops. */
+static inline double tensor_get(const struct tensor *t, int64_t index) {
+    return t->dtype == DTYPE_F64   ? ((const double *)t->data)[index]
+           : t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[index]
+                                   : tensor_get_any(t, index);
+}
+static inline void tensor_set(const struct tensor *t, int64_t index, double value) {
+    if (t->dtype == DTYPE_F64)
+        ((double *)t->data)[index] = value;
+    else
+        tensor_set_any(t, index, value);
+}
 
 /* Values that change between runs of one program; kernels read them at run time. */
 struct run_params {

@@ -7,6 +7,7 @@
 #define TEXT_MAGIC "neap-graph"
 enum { TEXT_VERSION = 1 };
 /* Bounds dimensions and lists of integers, so that what ops compute from two of them fits. */
+#define TEXT_SEGMENT "segment" /* among a node's attributes */
 #define TEXT_MOST_DIM INT32_MAX
 
 /* X(field of struct graph_roles and name in text) */

@@ -98,16 +98,29 @@ static neap_error *read_attr(struct reader *r, const struct op_def *op, const ch
     return NULL;
 }
 
-/* Attributes, then what the node updates. */
+/* "=name" behind "segment". */
+static neap_error *read_segment(struct reader *r, struct spot spot) {
+    if (r->segment)
+        return scan_refuse(&r->scan, spot, "the node is in a segment already");
+    TRY(scan_expect(&r->scan, '='));
+    return scan_name(&r->scan, "a segment's name", &r->segment);
+}
+
+/* Attributes and segment, then what the node updates. */
 static neap_error *read_rest(struct reader *r, const struct op_def *op, void *attrs) {
     struct scan *s = &r->scan;
     uint64_t seen = 0;
     r->updates.n = 0;
+    r->segment = NULL;
     op_attrs_default(op, attrs);
     while (!scan_line_ends(s)) {
         const char *key;
         struct spot spot = scan_spot(s);
         TRY(scan_word(s, "an attribute or 'updates'", &key));
+        if (!strcmp(key, TEXT_SEGMENT)) {
+            TRY(read_segment(r, spot));
+            continue;
+        }
         if (strcmp(key, "updates") || scan_peek(s) == '=') {
             TRY(read_attr(r, op, key, spot, &seen, attrs));
             continue;
@@ -127,6 +140,8 @@ static neap_error *add_node(struct reader *r, const struct node_spec *spec, stru
                            op->min_outputs, op->max_outputs, spec->n_outputs);
     node_id id;
     TRY(scan_locate(&r->scan, spot, graph_add_node(r->g, spec, &id)));
+    if (r->segment)
+        TRY(pool_string(&r->g->pool, r->segment, &graph_node(r->g, id)->segment));
     for (uint32_t i = 0; i < spec->n_outputs; i++) {
         r->results.at[i].id = graph_node(r->g, id)->outputs[i];
         TRY(text_settle(r, &r->results.at[i]));

@@ -40,6 +40,7 @@ struct reader {
     struct mentions results; /* of the statement being read */
     struct ids inputs, updates;
     struct mentions links; /* values with `of`, which may name a later one */
+    const char *segment;   /* of the node being read, or NULL */
     bool has_roles;
 };
 

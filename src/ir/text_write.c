@@ -141,6 +141,10 @@ static void write_node(const neap_graph *g, FILE *file, const struct node *node)
     write_operands(g, file, node->inputs, node->n_inputs);
     fputc(')', file);
     op_attrs_print(node->op, node->attrs, file);
+    if (node->segment) {
+        fputs(" " TEXT_SEGMENT "=", file);
+        write_name(file, node->segment);
+    }
     if (node->n_updates)
         fputs(" updates ", file);
     write_operands(g, file, node->updates, node->n_updates);

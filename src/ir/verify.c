@@ -263,6 +263,8 @@ done:
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 neap_error *graph_check(const neap_graph *g) {
+    if (g->segment)
+        return BROKEN("segment '%s' is not ended", g->segment);
     for (value_id v = 0; v < g->n_values; v++)
         TRY(check_value(g, graph_value(g, v)));
     TRY(check_roles(g));

@@ -282,6 +282,39 @@ neap_value neap_concat(neap_graph *graph, const neap_value *x, size_t n, int axi
     return neap_op(graph, "concat", name, x, n, text, &out, 1);
 }
 
+/* ---- segments ------------------------------------------------------------------------------- */
+
+static bool has_segment(const neap_graph *g, const char *name) {
+    for (node_id n = 0; n < g->n_nodes; n++)
+        if (graph_node(g, n)->segment && !strcmp(graph_node(g, n)->segment, name))
+            return true;
+    return false;
+}
+
+void neap_graph_segment_begin(neap_graph *graph, const char *name) {
+    if (graph->error)
+        return;
+    neap_error *error;
+    if (graph->segment)
+        error = error_make(NEAP_ERROR_MODEL, "segment '%s' begins inside segment '%s'", name,
+                           graph->segment);
+    else if (has_segment(graph, name))
+        error = error_make(NEAP_ERROR_MODEL, "there is a segment '%s' already", name);
+    else
+        error = pool_string(&graph->pool, name, &graph->segment);
+    graph->error = error;
+}
+
+void neap_graph_segment_end(neap_graph *graph) {
+    if (graph->error)
+        return;
+    if (!graph->segment)
+        fail(graph, error_make(NEAP_ERROR_MODEL, "no segment has begun that could end"));
+    else if (!has_segment(graph, graph->segment))
+        fail(graph, error_make(NEAP_ERROR_MODEL, "segment '%s' is empty", graph->segment));
+    graph->segment = NULL;
+}
+
 /* ---- the head of a classifier --------------------------------------------------------------- */
 
 /* total += value, once per micro-batch, read and cleared by the host. */

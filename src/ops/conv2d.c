@@ -70,10 +70,19 @@ static bool output_place(const struct conv2d_geometry *c, int a, int64_t at, int
     return shifted >= 0 && shifted % c->stride[a] == 0 && *p < c->output[a];
 }
 
-/* Element (i,j,h,w) of a rank-4 tensor. */
-static double get4(const struct tensor *t, int64_t i, int64_t j, int64_t h, int64_t w) {
+/* Where element (i,j,h,w) of a rank-4 tensor lies. */
+static int64_t at4(const struct tensor *t, int64_t i, int64_t j, int64_t h, int64_t w) {
     const int64_t *d = t->shape.dim;
-    return tensor_get(t, ((i * d[1] + j) * d[2] + h) * d[3] + w);
+    return ((i * d[1] + j) * d[2] + h) * d[3] + w;
+}
+
+/* Σ a[i + e area_a] b[j + e area_b] over n values of e, channels of a rank-4 tensor. */
+static double channels_product(const struct tensor *a, int64_t i, int64_t area_a,
+                               const struct tensor *b, int64_t j, int64_t area_b, int64_t n) {
+    double sum = 0;
+    for (int64_t e = 0; e < n; e++)
+        sum += tensor_get(a, i + e * area_a) * tensor_get(b, j + e * area_b);
+    return sum;
 }
 
 /* A call of a reference kernel as the graph's node would be seen. */
@@ -108,13 +117,16 @@ static double data_at(const struct conv2d_geometry *c, const struct op_call *cal
                       int64_t channel, int64_t h, int64_t w) {
     int64_t in_group = c->in_channels / c->groups, out_group = c->out_channels / c->groups;
     int64_t first = channel / in_group * out_group, p, q;
+    int64_t area = c->output[0] * c->output[1];
+    int64_t filter = in_group * c->kernel[0] * c->kernel[1];
+    const struct tensor *dy = &call->in[0], *weight = &call->in[1];
     double sum = 0;
-    for (int64_t o = first; o < first + out_group; o++)
-        for (int64_t k = 0; k < c->kernel[0]; k++)
-            for (int64_t l = 0; l < c->kernel[1]; l++)
-                if (output_place(c, 0, h, k, &p) && output_place(c, 1, w, l, &q))
-                    sum += get4(&call->in[0], n, o, p, q) *
-                           get4(&call->in[1], o, channel % in_group, k, l);
+    for (int64_t k = 0; k < c->kernel[0]; k++)
+        for (int64_t l = 0; l < c->kernel[1]; l++)
+            if (output_place(c, 0, h, k, &p) && output_place(c, 1, w, l, &q))
+                sum += channels_product(dy, at4(dy, n, first, p, q), area, weight,
+                                        at4(weight, first, channel % in_group, k, l), filter,
+                                        out_group);
     return sum;
 }
 
@@ -162,13 +174,18 @@ static neap_error *weight_infer(neap_graph *g, node_id id) {
 static double weight_at(const struct conv2d_geometry *c, const struct op_call *call, int64_t o,
                         int64_t channel, int64_t k, int64_t l) {
     int64_t in_group = c->in_channels / c->groups, out_group = c->out_channels / c->groups, h, w;
+    const struct tensor *x = &call->in[0], *dy = &call->in[1];
     double sum = 0;
     for (int64_t n = 0; n < c->batch; n++)
-        for (int64_t p = 0; p < c->output[0]; p++)
+        for (int64_t p = 0; p < c->output[0]; p++) {
+            if (!input_place(c, 0, p, k, &h))
+                continue;
+            int64_t row = at4(x, n, o / out_group * in_group + channel, h, 0);
+            int64_t dy_row = at4(dy, n, o, p, 0);
             for (int64_t q = 0; q < c->output[1]; q++)
-                if (input_place(c, 0, p, k, &h) && input_place(c, 1, q, l, &w))
-                    sum += get4(&call->in[0], n, o / out_group * in_group + channel, h, w) *
-                           get4(&call->in[1], n, o, p, q);
+                if (input_place(c, 1, q, l, &w))
+                    sum += tensor_get(x, row + w) * tensor_get(dy, dy_row + q);
+        }
     return sum;
 }
 
@@ -274,13 +291,15 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
 static double output_at(const struct conv2d_geometry *c, const struct op_call *call, int64_t n,
                         int64_t o, int64_t p, int64_t q) {
     int64_t in_group = c->in_channels / c->groups, out_group = c->out_channels / c->groups, h, w;
+    int64_t first = o / out_group * in_group, area = c->input[0] * c->input[1];
+    int64_t kernel_area = c->kernel[0] * c->kernel[1];
+    const struct tensor *x = &call->in[0], *weight = &call->in[1];
     double sum = call->n_in > 2 && call->in[2].data ? tensor_get(&call->in[2], o) : 0;
-    for (int64_t i = 0; i < in_group; i++)
-        for (int64_t k = 0; k < c->kernel[0]; k++)
-            for (int64_t l = 0; l < c->kernel[1]; l++)
-                if (input_place(c, 0, p, k, &h) && input_place(c, 1, q, l, &w))
-                    sum += get4(&call->in[0], n, o / out_group * in_group + i, h, w) *
-                           get4(&call->in[1], o, i, k, l);
+    for (int64_t k = 0; k < c->kernel[0]; k++)
+        for (int64_t l = 0; l < c->kernel[1]; l++)
+            if (input_place(c, 0, p, k, &h) && input_place(c, 1, q, l, &w))
+                sum += channels_product(x, at4(x, n, first, h, w), area, weight,
+                                        at4(weight, o, 0, k, l), kernel_area, in_group);
     return sum;
 }
 

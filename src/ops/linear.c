@@ -30,15 +30,20 @@ static neap_error *data_infer(neap_graph *g, node_id id) {
     return NULL;
 }
 
+/* Strips of columns: w is read along its rows. */
 static void data_reference(const struct op_call *call) {
+    enum { STRIP = 64 };
     const struct tensor *dy = &call->in[0], *w = &call->in[1], *dx = &call->out[0];
     int64_t n_out = w->shape.dim[0], n_in = w->shape.dim[1];
     for (int64_t n = 0; n < dy->shape.dim[0]; n++)
-        for (int64_t i = 0; i < n_in; i++) {
-            double sum = 0;
+        for (int64_t first = 0; first < n_in; first += STRIP) {
+            int64_t count = n_in - first < STRIP ? n_in - first : STRIP;
+            double sum[STRIP] = {0};
             for (int64_t o = 0; o < n_out; o++)
-                sum += tensor_get(dy, n * n_out + o) * tensor_get(w, o * n_in + i);
-            tensor_set(dx, n * n_in + i, sum);
+                for (int64_t i = 0; i < count; i++)
+                    sum[i] += tensor_get(dy, n * n_out + o) * tensor_get(w, o * n_in + first + i);
+            for (int64_t i = 0; i < count; i++)
+                tensor_set(dx, n * n_in + first + i, sum[i]);
         }
 }
 

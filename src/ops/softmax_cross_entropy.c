@@ -1,11 +1,18 @@
-/* softmax_cross_entropy: loss = Σ_n (log Σ_c exp(logit) − logit[label]), the sum over the samples,
- * not their mean: the update divides by the window's true count. logits (N,C), labels (N) i32.
+/* softmax_cross_entropy: loss = Σ_n (log Σ_c exp(logit) − Σ_c target_c logit_c), the sum over the
+ * samples, not their mean: the update divides by the window's true count. The target is 1 at the
+ * label, or with smoothing s 1 − s, and s / C more at every class. logits (N,C), labels (N) i32.
  * Whoever supplies labels has checked their range. */
+#include "ops/softmax_cross_entropy.h"
+
 #include <assert.h>
 #include <math.h>
 
 #include "ops/autodiff.h"
-#include "ops/ops.h"
+
+static const struct attr_def attrs[] = {
+    {"label_smoothing", ATTR_FLOAT, offsetof(struct cross_entropy_attrs, label_smoothing), 0, 0, 1},
+    ATTR_END,
+};
 
 /* Shared by forward and backward: inputs 0 and 1. */
 static neap_error *check(const neap_graph *g, const struct node *node) {
@@ -38,7 +45,7 @@ static int64_t label_of(const struct op_call *call, int64_t n) {
     return label;
 }
 
-/* ---- backward: dlogits = (softmax − onehot) dloss
+/* ---- backward: dlogits = (softmax − target) dloss
  * -------------------------------------------------- */
 
 static neap_error *backward_infer(neap_graph *g, node_id id) {
@@ -52,22 +59,26 @@ static neap_error *backward_infer(neap_graph *g, node_id id) {
 
 static void backward_reference(const struct op_call *call) {
     const struct tensor *logits = &call->in[0];
+    const struct cross_entropy_attrs *a = call->attrs;
     int64_t classes = logits->shape.dim[1];
-    double dloss = tensor_get(&call->in[2], 0);
+    double dloss = tensor_get(&call->in[2], 0), spread = a->label_smoothing / (double)classes;
     for (int64_t n = 0; n < logits->shape.dim[0]; n++) {
         int64_t label = label_of(call, n);
         double most, sum;
         row_sum(logits, n, &most, &sum);
         for (int64_t c = 0; c < classes; c++) {
             double softmax = exp(tensor_get(logits, n * classes + c) - most) / sum;
-            tensor_set(&call->out[0], n * classes + c, (softmax - (c == label)) * dloss);
+            double target = (1 - a->label_smoothing) * (c == label) + spread;
+            tensor_set(&call->out[0], n * classes + c, (softmax - target) * dloss);
         }
     }
 }
 
 const struct op_def op_softmax_cross_entropy_backward = {
     .name = "softmax_cross_entropy_backward",
-    .summary = "dlogits = (softmax − onehot) dloss (logits, labels, dloss) → dlogits",
+    .summary = "dlogits = (softmax − target) dloss (logits, labels, dloss) → dlogits",
+    .attrs = attrs,
+    .attrs_bytes = sizeof(struct cross_entropy_attrs),
     .min_inputs = 3,
     .max_inputs = 3,
     .min_outputs = 1,
@@ -96,11 +107,25 @@ static neap_error *gradient(struct autodiff *ad, node_id id) {
     node_id backward;
     TRY(autodiff_append(ad, id,
                         &(struct backward_spec){.op = &op_softmax_cross_entropy_backward,
+                                                .attrs = graph_node(g, id)->attrs,
                                                 .inputs = inputs,
                                                 .n_inputs = 3,
                                                 .n_outputs = 1},
                         &backward));
     return autodiff_give(ad, id, 0, graph_node(g, backward)->outputs[0]);
+}
+
+/* Σ_c target_c logit_c of row n. Without smoothing other logits do not count, be they infinite. */
+static double aim(const struct op_call *call, int64_t n) {
+    const struct cross_entropy_attrs *a = call->attrs;
+    const struct tensor *logits = &call->in[0];
+    int64_t classes = logits->shape.dim[1];
+    double sum = 0, logit = tensor_get(logits, n * classes + label_of(call, n));
+    if (a->label_smoothing == 0)
+        return logit;
+    for (int64_t c = 0; c < classes; c++)
+        sum += tensor_get(logits, n * classes + c);
+    return (1 - a->label_smoothing) * logit + a->label_smoothing * sum / (double)classes;
 }
 
 static void reference(const struct op_call *call) {
@@ -109,14 +134,16 @@ static void reference(const struct op_call *call) {
     for (int64_t n = 0; n < logits->shape.dim[0]; n++) {
         double most, sum;
         row_sum(logits, n, &most, &sum);
-        loss += log(sum) + most - tensor_get(logits, n * logits->shape.dim[1] + label_of(call, n));
+        loss += log(sum) + most - aim(call, n);
     }
     tensor_set(&call->out[0], 0, loss);
 }
 
 const struct op_def op_softmax_cross_entropy = {
     .name = "softmax_cross_entropy",
-    .summary = "Σ over samples of log Σ exp(logits) − logits[label] (logits, labels) → loss",
+    .summary = "Σ over samples of log Σ exp(logits) − Σ target logits (logits, labels) → loss",
+    .attrs = attrs,
+    .attrs_bytes = sizeof(struct cross_entropy_attrs),
     .min_inputs = 2,
     .max_inputs = 2,
     .min_outputs = 1,

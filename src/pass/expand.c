@@ -5,6 +5,7 @@
  *                                         y = batch_norm_apply(x, mean, var, γ, β)
  *   in evaluation                     →   y = batch_norm_apply(x, rm, rv, γ, β)
  *   y = dropout(x) in evaluation      →   x
+ *   label smoothing in evaluation     →   none: losses compare whatever was trained with
  *
  * Needs: a forward graph at its final batch. Linear. Everything else is copied. */
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "ops/batch_norm.h"
 #include "ops/ops.h"
+#include "ops/softmax_cross_entropy.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
@@ -76,12 +78,21 @@ static neap_error *expand_dropout(struct rewrite *rw, node_id n, bool training) 
     return NULL;
 }
 
+static neap_error *expand_loss(struct rewrite *rw, node_id n, bool training) {
+    node_id added;
+    TRY(rewrite_node(rw, n, &added));
+    if (!training)
+        ((struct cross_entropy_attrs *)graph_node(rw->to, added)->attrs)->label_smoothing = 0;
+    return NULL;
+}
+
 static const struct {
     const struct op_def *op;
     neap_error *(*expand)(struct rewrite *rw, node_id node, bool training);
 } expansions[] = {
     {&op_batch_norm, expand_batch_norm},
     {&op_dropout, expand_dropout},
+    {&op_softmax_cross_entropy, expand_loss},
 };
 
 static neap_error *expand_node(struct rewrite *rw, node_id n, bool training) {

@@ -25,6 +25,7 @@ MUST_USE neap_error *pass_mask(neap_graph *g);
 struct update_options {
     const struct op_def *op; /* sgd, adam; NULL: gradients alone, not fused */
     const void *attrs;
+    const void *attrs_of_vectors;   /* of parameters of rank 1, norms and biases; NULL: the same */
     uint32_t n_states;              /* values of optimizer state per parameter */
     const char *const *state_names; /* "momentum" makes "conv1.weight.momentum" */
     enum {

@@ -91,17 +91,19 @@ static neap_error *add_update(neap_graph *g, const struct update_options *o, val
         updates[n_updates++] = accumulator;
     char name[256];
     node_id added;
+    bool vector = graph_value(g, parameter)->shape.rank <= 1;
     snprintf(name, sizeof name, "%s.%s", graph_value(g, parameter)->name, o->op->name);
-    return graph_add_node(g,
-                          &(struct node_spec){.op = o->op,
-                                              .name = name,
-                                              .phase = PHASE_UPDATE,
-                                              .attrs = o->attrs,
-                                              .inputs = &gradient,
-                                              .n_inputs = accumulator == ID_NONE,
-                                              .updates = updates,
-                                              .n_updates = n_updates},
-                          &added);
+    return graph_add_node(
+        g,
+        &(struct node_spec){.op = o->op,
+                            .name = name,
+                            .phase = PHASE_UPDATE,
+                            .attrs = vector && o->attrs_of_vectors ? o->attrs_of_vectors : o->attrs,
+                            .inputs = &gradient,
+                            .n_inputs = accumulator == ID_NONE,
+                            .updates = updates,
+                            .n_updates = n_updates},
+        &added);
 }
 
 /* The accumulate nodes of all parameters come before the first update: the two parts of a window.

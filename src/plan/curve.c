@@ -112,7 +112,8 @@ static neap_error *solve(const struct search *s, const char *strategy, int64_t b
     struct plan_request request = *s->request;
     struct plan_schedule warm[3];
     request.strategy = strategy;
-    request.wrapped = NULL;
+    request.piece = NULL;
+    request.given = NULL;
     request.budget_bytes = budget;
     request.moves = request.moves ? request.moves : MOVES;
     request.warm = warm;

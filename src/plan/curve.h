@@ -39,10 +39,10 @@ struct plan_curve {
 void plan_curve_free(struct plan_curve *curve);
 
 /* The frontier from store-all down to the smallest plan found, from `n_budgets` (at least 2)
- * solved budgets, more of them where the curve bends. Strategy, wrapped, budget and warm of the
- * request are not read; its moves are those of one solve, of which there are 2 n_budgets. There are
- * fewer points than budgets where neighbouring budgets have the same best plan, and more where a
- * fixed strategy lies on the frontier between two of them. Deterministic. */
+ * solved budgets, more of them where the curve bends. Strategy, pieces, what is given, budget and
+ * warm of the request are not read; its moves are those of one solve, of which there are 2
+ * n_budgets. There are fewer points than budgets where neighbouring budgets have the same best
+ * plan, and more where a fixed strategy lies on the frontier between two of them. Deterministic. */
 MUST_USE neap_error *plan_curve(const struct plan_problem *problem,
                                 const struct plan_request *request, size_t n_budgets,
                                 struct plan_curve *out);

@@ -5,19 +5,19 @@
  *                                      then halving what is left
  *
  * The bound is near what can be reached, so that few budgets are solved; each starts from the
- * plans on both sides of it. Needs a strategy of `auto`. O(LEAST_SOLVES solves). */
+ * plans on both sides of it. Needs a strategy of `auto`. O(SOLVES solves). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "plan/plan.h"
 
 enum {
-    SOLVES = 12,
+    SOLVES = 8,
     MOVES = 50000,   /* of one solve */
-    FINEST = 1000,   /* what is left to gain, as a part of the best: not worth a solve */
+    FINEST = 200,    /* what is left to gain, as a part of the best: not worth a solve */
     FIRST_STEP = 32, /* of the way from the bound to store-all, the inverse */
     BOUND_HALVINGS = 12,
-    LAST_MOVES = 200000 /* to find the fastest plan in the bytes found */
+    LAST_MOVES = 100000 /* to find the fastest plan in the bytes found */
 };
 
 /* Sums of the same seconds in another order differ by this much. */
@@ -66,7 +66,8 @@ static neap_error *solve_from_both(const struct least *l, int64_t budget_bytes, 
     struct plan_request request = *l->request;
     const struct plan_schedule warm[] = {l->best.schedule, l->other.schedule};
     request.strategy = "auto";
-    request.wrapped = NULL;
+    request.piece = NULL;
+    request.given = NULL;
     request.budget_bytes = budget_bytes;
     request.moves = request.moves ? request.moves : moves;
     request.warm = warm;
@@ -122,7 +123,8 @@ neap_error *plan_least(const struct plan_problem *problem, const struct plan_req
     struct least l = {.problem = problem, .request = request, .most_seconds = most_seconds};
     struct plan_request all = *request;
     all.strategy = "none";
-    all.wrapped = NULL;
+    all.piece = NULL;
+    all.given = NULL;
     all.budget_bytes = INT64_MAX;
     TRY(plan_solve(problem, &all, &l.best));
     neap_error *error = find_bound(&l);

@@ -5,9 +5,11 @@
 #include "plan/problem.h"
 
 struct plan_request {
-    const char *strategy; /* auto, none, all, sqrt, sequential:K */
-    const bool *wrapped;  /* by op: recompute what only these read; overrides strategy */
-    int64_t budget_bytes; /* for the arena; INT64_MAX: none */
+    const char *strategy;  /* auto, none, all, sqrt, sequential:K; or the name of what follows */
+    const uint32_t *piece; /* by op: recompute with the others of that number what only they read;
+                              PLAN_NONE: keep. NULL: as the strategy says */
+    const struct plan_schedule *given; /* to be placed as it is; NULL: as the strategy says */
+    int64_t budget_bytes;              /* for the arena; INT64_MAX: none */
     int64_t alignment_bytes;
     bool live_peak;   /* the budget is for the live peak instead; the arena is as it comes */
     bool fixed_order; /* first executions stay in the base order */
@@ -37,14 +39,15 @@ MUST_USE neap_error *plan_solve(const struct plan_problem *problem,
                                 const struct plan_request *request, struct plan_result *result);
 
 /* The plan with the smallest arena that takes at most `most_seconds`, no less than one run of each
- * op; store-all's where nothing smaller is found. Strategy, wrapped and warm of the request are not
- * read; its moves are those of one solve, of which there are about ten. Deterministic. */
+ * op; store-all's where nothing smaller is found. Strategy, piece, given and warm of the request
+ * are not read; its moves are those of one solve, of which there are about ten. Deterministic. */
 MUST_USE neap_error *plan_least(const struct plan_problem *problem,
                                 const struct plan_request *request, double most_seconds,
                                 struct plan_result *result);
 
 /* The smallest arena, or live peak, that a search of fixed effort finds: as above, whatever the
- * request's budget and moves are. What is within a budget here is found by plan_solve too. */
+ * request's budget and moves are. What is within a budget here is found by plan_solve too,
+ * unless its moves are few. */
 MUST_USE neap_error *plan_solve_smallest(const struct plan_problem *problem,
                                          const struct plan_request *request,
                                          struct plan_result *result);
@@ -99,6 +102,10 @@ MUST_USE neap_error *plan_schedule_thin(const struct plan_problem *problem, int6
  * wherever there can be one. NEAP_ERROR_USAGE where there are too few cuts. */
 MUST_USE neap_error *plan_drop_segments(const struct plan_problem *problem, int64_t n_segments,
                                         bool *drop);
+/* The values to drop when each piece, by op (PLAN_NONE: none), is recomputed as a whole: made in
+ * it, read in forward nowhere else, and not small. NEAP_ERROR_USAGE where there are none. */
+MUST_USE neap_error *plan_drop_pieces(const struct plan_problem *problem, const uint32_t *piece,
+                                      bool *drop);
 MUST_USE neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t *n_cuts);
 
 /* bound.c: what no schedule can beat. */

@@ -23,6 +23,7 @@ static const double IDLE = 3e-5;    /* a round that gains less was idle: */
 static const double IDLE_WORTH = 1e-3; /* the gap for which one more is tried */
 
 enum {
+    SMALL = 50,          /* ops; with fewer, a move is as quick as it gets */
     LARGE = 500,         /* ops */
     GREEDY_OPS = 4000,   /* over the ops: schedules that greedy starts from */
     POOL = 8,            /* schedules kept */
@@ -52,7 +53,7 @@ struct search {
 /* The effort that a problem deserves: what is large starts near the bound, and each of its moves
  * takes longer. */
 static uint64_t default_moves(const struct plan_problem *p) {
-    const uint64_t n = p->n_ops;
+    const uint64_t n = p->n_ops < SMALL ? SMALL : p->n_ops;
     return n <= LARGE ? 10000 * n : 10000 * (uint64_t)LARGE * LARGE / n;
 }
 

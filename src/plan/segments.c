@@ -25,6 +25,14 @@ static void free_cuts(struct cuts *cuts) {
     free(cuts->made_bytes);
 }
 
+static int64_t small_bytes(const struct plan_problem *p, const bool *droppable) {
+    int64_t largest = 0;
+    for (uint32_t v = 0; v < p->n_values; v++)
+        if (droppable[v] && p->values[v].bytes > largest)
+            largest = p->values[v].bytes;
+    return largest / 1024;
+}
+
 static bool counts(const struct plan_problem *p, const struct cuts *cuts, uint32_t v) {
     return !p->values[v].persistent && !p->values[v].input &&
            p->values[v].bytes > cuts->small_bytes;
@@ -70,16 +78,13 @@ static int64_t segment_bytes(const struct cuts *cuts, uint32_t first, uint32_t e
 
 static neap_error *find_cuts(const struct plan_problem *p, struct cuts *cuts) {
     uint32_t *last = NULL;
-    int64_t *crossing = NULL, largest = 0;
+    int64_t *crossing = NULL;
     neap_error *error = NULL;
     *cuts = (struct cuts){.border = plan_border(p)};
     cuts->droppable = plan_droppable(p);
     if (!cuts->droppable)
         return error_memory(p->n_values);
-    for (uint32_t v = 0; v < p->n_values; v++)
-        if (cuts->droppable[v] && p->values[v].bytes > largest)
-            largest = p->values[v].bytes;
-    cuts->small_bytes = largest / 1024;
+    cuts->small_bytes = small_bytes(p, cuts->droppable);
     TRY_GOTO(last_reads(p, cuts->border, &last));
     TRY_GOTO(sum_made(p, cuts));
     TRY_GOTO(memory_alloc(cuts->border + 1, sizeof *crossing, &crossing));
@@ -223,4 +228,34 @@ neap_error *plan_count_cuts(const struct plan_problem *problem, int64_t *n_cuts)
     *n_cuts = cuts.n;
     free_cuts(&cuts);
     return error;
+}
+
+/* ---- pieces: cut by somebody else ------------------------------------------------------------ */
+
+/* Keeps what op o reads of other pieces than its own. */
+static void keep_inputs(const struct plan_problem *p, const uint32_t *piece, uint32_t o,
+                        bool *drop) {
+    for (uint32_t i = 0; i < p->ops[o].inputs.n; i++) {
+        uint32_t v = p->ids[p->ops[o].inputs.first + i];
+        drop[v] = drop[v] && piece[p->values[v].producer] == piece[o];
+    }
+}
+
+neap_error *plan_drop_pieces(const struct plan_problem *p, const uint32_t *piece, bool *drop) {
+    bool *droppable = plan_droppable(p), any = false;
+    if (!droppable)
+        return error_memory(p->n_values);
+    int64_t small = small_bytes(p, droppable);
+    for (uint32_t v = 0; v < p->n_values; v++)
+        drop[v] =
+            droppable[v] && piece[p->values[v].producer] != PLAN_NONE && p->values[v].bytes > small;
+    free(droppable);
+    for (uint32_t o = 0; o < plan_border(p); o++)
+        keep_inputs(p, piece, o, drop);
+    for (uint32_t v = 0; v < p->n_values; v++)
+        any = any || drop[v];
+    if (any)
+        return NULL;
+    return error_make(NEAP_ERROR_USAGE, "recomputing these layers would free nothing: what they "
+                                        "make is read outside of them, or not by the backward");
 }

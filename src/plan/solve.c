@@ -112,22 +112,6 @@ static neap_error *drop_sequential(const struct solve *s) {
     return plan_drop_segments(s->problem, k, s->drop);
 }
 
-/* Drops what is made by a wrapped op and read in forward by wrapped ops alone. */
-static neap_error *drop_wrapped(const struct solve *s) {
-    const struct plan_problem *p = s->problem;
-    bool *droppable = plan_droppable(p);
-    if (!droppable)
-        return error_memory(p->n_values);
-    uint32_t border = plan_border(p);
-    for (uint32_t v = 0; v < p->n_values; v++)
-        s->drop[v] = droppable[v] && s->request->wrapped[p->values[v].producer];
-    for (uint32_t o = 0; o < border; o++)
-        for (uint32_t i = 0; i < p->ops[o].inputs.n && !s->request->wrapped[o]; i++)
-            s->drop[p->ids[p->ops[o].inputs.first + i]] = false;
-    free(droppable);
-    return NULL;
-}
-
 static const struct {
     const char *name; /* a trailing ':' takes a parameter */
     neap_error *(*drop)(const struct solve *s);
@@ -277,7 +261,7 @@ static neap_error *search_plan(const struct solve *s, struct search *search,
         TRY(search_improve(search, target, TIGHTER_SHARE));
         TRY(consider_search(s, search, best, &over));
     }
-    if (best->fits || r->budget_bytes < floor || plan_stopped(r))
+    if (best->fits || r->budget_bytes < floor || plan_stopped(r) || plan_brief(r))
         return NULL;
     return search_from_smallest(s, search, best);
 }
@@ -311,8 +295,15 @@ static neap_error *solve_named(const struct solve *s, struct plan_result *best) 
         return consider(s, wanted, best);
     }
     return error_make(NEAP_ERROR_USAGE,
-                      "unknown strategy '%s': there are auto, none, all, sqrt and sequential:K",
+                      "unknown strategy '%s': there are auto, none, all, sqrt, sequential:K, "
+                      "segments and the .json of a plan",
                       wanted);
+}
+
+static neap_error *place_given(const struct solve *s, struct plan_result *out) {
+    snprintf(out->strategy, sizeof out->strategy, "%s", s->request->strategy);
+    TRY(plan_schedule_copy(&out->schedule, s->request->given));
+    return place(s, out);
 }
 
 neap_error *plan_solve(const struct plan_problem *problem, const struct plan_request *request,
@@ -321,10 +312,12 @@ neap_error *plan_solve(const struct plan_problem *problem, const struct plan_req
     *result = (struct plan_result){0};
     TRY(memory_alloc(problem->n_values, sizeof *s.drop, &s.drop));
     neap_error *error;
-    if (request->wrapped) {
-        error = drop_wrapped(&s);
+    if (request->given) {
+        error = place_given(&s, result);
+    } else if (request->piece) {
+        error = plan_drop_pieces(problem, request->piece, s.drop);
         if (!error)
-            error = consider(&s, "layers", result);
+            error = consider(&s, request->strategy, result);
     } else if (!strcmp(request->strategy, "auto")) {
         error = solve_auto(&s, result);
     } else {
@@ -342,7 +335,8 @@ neap_error *plan_solve_smallest(const struct plan_problem *problem,
                                 const struct plan_request *request, struct plan_result *result) {
     struct plan_request smallest = *request;
     smallest.strategy = "auto";
-    smallest.wrapped = NULL;
+    smallest.piece = NULL;
+    smallest.given = NULL;
     smallest.budget_bytes = 0;
     smallest.moves = SMALLEST_MOVES;
     smallest.n_warm = 0;

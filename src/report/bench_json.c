@@ -52,9 +52,10 @@ static neap_error *build(const struct neap_bench_report *r, json_t **out) {
     for (size_t i = 0; !failed && i < r->n_misses; i++)
         failed = json_array_append_new(misses, json_string(r->misses[i]));
     *out = failed ? NULL
-                  : json_pack("{s:s, s:s, s:s, s:s?, s:f, s:O, s:O, s:O}", "format", format_name,
-                              "version", r->version, "machine", r->machine, "suite", r->suite,
-                              "scale", r->scale, "rows", rows, "marks", marks, "misses", misses);
+                  : json_pack("{s:s, s:s, s:s, s:s?, s:f, s:b, s:O, s:O, s:O}", "format",
+                              format_name, "version", r->version, "machine", r->machine, "suite",
+                              r->suite, "scale", r->scale, "planned_only", r->planned_only, "rows",
+                              rows, "marks", marks, "misses", misses);
     json_decref(rows);
     json_decref(marks);
     json_decref(misses);

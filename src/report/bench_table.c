@@ -56,6 +56,11 @@ static void add_overhead_of(struct table *t, const struct neap_bench_row *row) {
         table_add(t, "-");
 }
 
+/* Measured, or what is known instead. */
+static double overhead_of(const struct neap_bench_report *r, const struct neap_bench_row *row) {
+    return !row ? NAN : r->planned_only ? row->overhead_planned : row->overhead;
+}
+
 static void add_share(struct table *t, double share) {
     if (isfinite(share))
         table_add(t, "%.2f", share);
@@ -86,7 +91,7 @@ static void add_network(struct table *t, const struct neap_bench_report *r,
     table_add(t, "%.0f", bytes / mib);
     table_add(t, "%+.0f %%", 100 * p->overhead);
     add_overhead_of(t, arena);
-    add_share(t, arena ? arena->overhead / p->overhead : NAN);
+    add_share(t, overhead_of(r, arena) / p->overhead);
     add_rate(t, arena);
     if (overhead)
         add_mib(t, overhead->arena_planned_bytes);
@@ -192,7 +197,7 @@ static void write_missing(const struct neap_bench_report *r, bool markdown, FILE
     bool any = false;
     for (size_t i = 0; i < r->n_rows; i++) {
         const struct neap_bench_row *row = &r->rows[i];
-        if (!*row->missing)
+        if (!*row->missing || (r->planned_only && row->fits))
             continue;
         fprintf(file, "%s%snot measured: %s %s %s: %s\n", any ? "" : "\n", markdown ? "- " : "",
                 row->model, row->strategy, row->flags, row->missing);

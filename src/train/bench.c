@@ -102,6 +102,7 @@ static neap_error *measure(struct neap_bench *b, const struct neap_bench_options
                                       .measured = b->measured,
                                       .seconds =
                                           bench->seconds > 0 ? bench->seconds : default_seconds,
+                                      .dry = b->report.planned_only,
                                       .pool = &b->pool,
                                       .bench = bench};
     TRY(check_machine(b, path));
@@ -146,7 +147,7 @@ static neap_error *describe(struct neap_bench *b) {
 
 static neap_error *open_device(struct neap_bench *b, const struct neap_options *o) {
     TRY(device_open(o->device, o->threads, &b->device));
-    if (!b->device->backend->runs)
+    if (!b->device->backend->runs && !o->dry_run)
         return error_make(NEAP_ERROR_USAGE, "the device '%s' runs nothing that could be measured",
                           o->device);
     return costs_open(o, b->device, &b->measured);
@@ -154,7 +155,10 @@ static neap_error *open_device(struct neap_bench *b, const struct neap_options *
 
 static neap_error *build(struct neap_bench *b, const struct neap_options *options,
                          const struct neap_bench_options *bench) {
-    b->report.suite = NULL;
+    if (options->dry_run && options->output)
+        return error_make(NEAP_ERROR_USAGE, "a dry run measures nothing that could be kept in '%s'",
+                          options->output);
+    b->report.planned_only = options->dry_run;
     b->report.scale = bench->scale > 0 ? bench->scale : 1;
     if (bench->suite)
         TRY(pool_string(&b->pool, bench->suite, &b->report.suite));

@@ -33,6 +33,7 @@ struct bench_place {
     struct device *device;
     struct measured *measured; /* costs, or NULL */
     double seconds;            /* of steps, for a group */
+    bool dry;                  /* plan, and measure nothing */
     struct pool *pool;
     const struct neap_bench_options *bench; /* to tell how it goes */
 };

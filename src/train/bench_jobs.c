@@ -68,9 +68,9 @@ struct making {
 static neap_error *describe_setup(struct pool *pool, const struct neap_options *o,
                                   const char **out) {
     return pool_format(pool, out,
-                       "opt=%s momentum=%g accum=%lld img=%lld classes=%lld dropout=%g fuse=%d "
+                       "opt=%s momentum=%g accum=%s img=%lld classes=%lld dropout=%g fuse=%d "
                        "cost=%d order=%d",
-                       o->optimizer, o->momentum, (long long)o->grad_accum_steps,
+                       o->optimizer, o->momentum, o->grad_accum_steps ? o->grad_accum_steps : "1",
                        (long long)o->img_size, (long long)o->num_classes, o->dropout,
                        (int)o->fuse_update, (int)o->cost, (int)o->plan_order);
 }

@@ -13,22 +13,28 @@ static const double mib = 1 << 20;
 struct rows {
     const struct neap_published *published;
     double scale; /* of the published bytes */
+    bool planned_only;
     const struct neap_bench_row *store_all, *arena, *overhead;
 };
 
 /* ---- shares of what was published ----------------------------------------------------------- */
 
-/* Measured; INFINITY where it was not. */
+/* Measured, or planned where that is all there is; INFINITY where there is none. */
+static double overhead_of(const struct rows *r, const struct neap_bench_row *row) {
+    if (!row || !row->fits || !(row->steps || r->planned_only))
+        return INFINITY;
+    double overhead = r->planned_only ? row->overhead_planned : row->overhead;
+    return isfinite(overhead) ? overhead : INFINITY;
+}
+
 static double overhead_share(const struct rows *r) {
-    bool measured = r->arena && r->arena->steps && isfinite(r->arena->overhead);
-    return measured ? r->arena->overhead / r->published->overhead : INFINITY;
+    return overhead_of(r, r->arena) / r->published->overhead;
 }
 
 /* INFINITY, too, where it takes longer than the published plan. */
 static double arena_share(const struct rows *r) {
-    bool within =
-        r->overhead && r->overhead->steps && r->overhead->overhead <= r->published->overhead;
     double bytes = r->scale * (double)r->published->arena_mib * mib;
+    bool within = overhead_of(r, r->overhead) <= r->published->overhead;
     return within ? (double)r->overhead->arena_planned_bytes / bytes : INFINITY;
 }
 
@@ -84,7 +90,8 @@ static bool meets(const struct mark *mark, const struct rows *rows) {
 
 static struct rows find_rows(const struct neap_bench_report *report,
                              const struct neap_published *published) {
-    struct rows rows = {.published = published, .scale = report->scale};
+    struct rows rows = {
+        .published = published, .scale = report->scale, .planned_only = report->planned_only};
     for (size_t i = 0; i < report->n_rows; i++) {
         const struct neap_bench_row *row = &report->rows[i];
         if (strcmp(row->model, published->network) || strcmp(row->precision, "fp32") ||

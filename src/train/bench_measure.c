@@ -100,7 +100,7 @@ static neap_error *run_step(const struct measuring *m, struct engine *engine, do
     const struct neap_plan *s = engine->session;
     double start = process_seconds();
     engine_begin(engine, 0, 0, session_window(s));
-    for (int64_t a = 0; a < s->options.grad_accum_steps; a++)
+    for (int64_t a = 0; a < s->accumulation.most_steps; a++)
         TRY(engine_batch(engine, m->batch.images, m->batch.labels, s->options.batch));
     TRY(engine_end(engine));
     *seconds = process_seconds() - start;
@@ -204,8 +204,7 @@ static void take_times(const struct measuring *m, size_t i) {
     row->seconds_median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
     row->seconds_min = seconds[0];
     row->images_per_second =
-        (double)(row->batch * m->runners[i].session->options.grad_accum_steps) /
-        row->seconds_median;
+        (double)(row->batch * m->runners[i].session->accumulation.most_steps) / row->seconds_median;
     const struct neap_bench_row *all = &m->group->jobs[0].row;
     row->overhead = all->steps ? row->seconds_median / all->seconds_median - 1 : NAN;
 }
@@ -234,6 +233,12 @@ neap_error *bench_measure(const struct bench_place *place, struct bench_group *g
     neap_error *error = NULL;
     TRY_GOTO(memory_alloc(group->n, sizeof *m.runners, &m.runners));
     TRY_GOTO(plan_all(&m));
+    if (place->dry) {
+        for (size_t i = 0; i < group->n; i++)
+            if (is_measured(&group->jobs[i]))
+                group->jobs[i].row.missing = "a dry run";
+        goto done;
+    }
     TRY_GOTO(batch_create(m.runners[0].session->model, group->jobs[0].row.batch, &m.batch));
     batch_fill(&m.batch, m.runners[0].session->options.seed, 0);
     TRY_GOTO(measure_all_bytes(&m));

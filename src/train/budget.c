@@ -1,5 +1,4 @@
 /* The budget: what it leaves for the arena, the plan under it, and the smallest there is. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,30 +36,7 @@ int64_t session_arena_budget(struct neap_plan *s) {
     return budget > 0 ? budget : 0;
 }
 
-/* By op: does one of the comma-separated patterns match its layer's name? */
-static neap_error *find_wrapped(const struct compiled *c, const char *patterns, bool **out) {
-    char *copy = NULL, *save = NULL;
-    bool any = false;
-    *out = NULL;
-    neap_error *error = memory_string(patterns, &copy);
-    if (!error)
-        error = memory_alloc(c->problem.n_ops, sizeof **out, out);
-    for (char *p = error ? NULL : strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
-        for (uint32_t o = 0; o < plan_border(&c->problem); o++) {
-            (*out)[o] = (*out)[o] || !fnmatch(p, graph_node(c->g, c->node_of_op[o])->name, 0);
-            any = any || (*out)[o];
-        }
-    if (!error && !any)
-        error = error_make(NEAP_ERROR_USAGE, "no layer's name matches '%s'", patterns);
-    free(copy);
-    if (error) {
-        free(*out);
-        *out = NULL;
-    }
-    return error;
-}
-
-static struct plan_request request_for(struct neap_plan *s, int64_t budget_bytes) {
+struct plan_request session_request_for(struct neap_plan *s, int64_t budget_bytes) {
     return (struct plan_request){.strategy = "auto",
                                  .budget_bytes = budget_bytes,
                                  .alignment_bytes = ALIGNMENT_BYTES,
@@ -70,24 +46,9 @@ static struct plan_request request_for(struct neap_plan *s, int64_t budget_bytes
                                  .stop_context = &s->deadline};
 }
 
-neap_error *session_solve(struct neap_plan *s, const struct compiled *c,
-                          const struct neap_options *o, int64_t budget_bytes, uint64_t moves,
-                          struct plan_result *out) {
-    struct plan_request request = request_for(s, budget_bytes);
-    bool *wrapped = NULL;
-    if (o->recompute_layers)
-        TRY(find_wrapped(c, o->recompute_layers, &wrapped));
-    request.strategy = o->recompute;
-    request.wrapped = wrapped;
-    request.moves = moves;
-    neap_error *error = plan_solve(&c->problem, &request, out);
-    free(wrapped);
-    return error;
-}
-
 neap_error *session_solve_smallest(struct neap_plan *s, const struct compiled *c,
                                    struct plan_result *out) {
-    const struct plan_request request = request_for(s, 0);
+    const struct plan_request request = session_request_for(s, 0);
     return plan_solve_smallest(&c->problem, &request, out);
 }
 
@@ -150,7 +111,7 @@ static neap_error *solve_within_overhead(struct neap_plan *s) {
         return error_make(NEAP_ERROR_BUDGET,
                           "slices of %lld cost %.3g %% of store-all's time, without recompute",
                           (long long)micro, 100 * (all / s->store_all.measure.seconds - 1));
-    const struct plan_request request = request_for(s, s->arena_budget_bytes);
+    const struct plan_request request = session_request_for(s, s->arena_budget_bytes);
     TRY(plan_least(&s->step->problem, &request, once + (most - all) / (double)n, &s->plan));
     if (!s->plan.fits)
         return NULL;

@@ -25,6 +25,7 @@ static const struct json_field position_fields[] = {
     JSON_FIELD("top1_sum", training_position, top1),
     JSON_FIELD("skipped", training_position, skipped),
     JSON_FIELD("skipped_in_a_row", training_position, skipped_in_a_row),
+    JSON_FIELD("lr", training_position, lr),
     JSON_FIELD("epoch_seconds", training_position, epoch_seconds),
     JSON_FIELD("seconds", training_position, seconds),
     JSON_FIELD("metrics_bytes", training_position, metrics_bytes),

@@ -22,6 +22,7 @@ struct training_position {
     double loss, top1;       /* sums over what counts */
     int64_t skipped;         /* windows so far whose update was left out, as not finite */
     int64_t skipped_in_a_row;
+    double lr; /* of the last update */
     double epoch_seconds, seconds;
     int64_t metrics_bytes; /* of metrics.csv: rows of epochs before this one */
 };

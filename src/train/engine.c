@@ -1,8 +1,11 @@
 /* Store, arena and programs together: see engine.h. */
 #include "train/engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "train/gradients.h"
 
 static struct engine_program *find_program(struct engine *e, int64_t samples, bool training) {
     for (int i = 0; i < e->n_programs; i++)
@@ -203,14 +206,21 @@ neap_error *engine_evaluate(struct engine *e, const float *images, const int32_t
     return run_slices(e, false, images, labels, count);
 }
 
+/* Bounds the norm of the window's mean gradient. */
+static neap_error *clip(struct engine *e) {
+    e->gradient_norm = gradients_norm(e->store) * e->params.gradient_scale;
+    if (!isfinite(e->gradient_norm))
+        return error_make(NEAP_ERROR_DIVERGED,
+                          "the gradient's norm is %g at update %llu (learning rate %g): a smaller "
+                          "learning rate or a warm-up may help; '--on-nan skip' leaves single "
+                          "updates out",
+                          e->gradient_norm, (unsigned long long)e->params.update, e->params.lr);
+    e->params.gradient_scale *= gradients_clip(e->gradient_norm, e->session->options.clip_grad);
+    return NULL;
+}
+
 /* Any training program's update part will do: the store is the same. */
-neap_error *engine_end(struct engine *e) {
-    e->skipped = e->guard.store && !guard_is_finite(&e->guard);
-    TRY(scaler_step(&e->scaler, !e->skipped));
-    if (e->skipped) {
-        guard_undo(&e->guard);
-        return NULL;
-    }
+static neap_error *run_update(struct engine *e) {
     for (struct engine_program *p = e->programs; p < e->programs + e->n_programs; p++) {
         if (!p->training)
             continue;
@@ -218,6 +228,27 @@ neap_error *engine_end(struct engine *e) {
         return program_run_update(p->program, p->probe);
     }
     return error_make(NEAP_ERROR_INTERNAL, "no training program");
+}
+
+/* Where gradients are looked at, a window with one that is not finite leaves no trace. */
+static neap_error *check_finite(struct engine *e) {
+    e->skipped = e->guard.store && !guard_is_finite(&e->guard);
+    TRY(scaler_step(&e->scaler, !e->skipped));
+    if (e->skipped)
+        guard_undo(&e->guard);
+    return NULL;
+}
+
+/* The order at a window's end: inf check, unscale, clip, update. Division by the window's count and
+ * by the loss scale, and the clipping, are one factor: the update multiplies every gradient by it.
+ */
+neap_error *engine_end(struct engine *e) {
+    TRY(check_finite(e));
+    if (e->skipped)
+        return NULL;
+    if (e->session->options.clip_grad > 0)
+        TRY(clip(e));
+    return run_update(e);
 }
 
 static double take_total(struct engine *e, const char *name) {

@@ -25,6 +25,7 @@ struct engine {
     int n_programs;
     struct run_params params; /* of the window under way */
     int64_t window_samples;   /* so far */
+    double gradient_norm;     /* of the last window, before clipping; 0 where nothing clips */
     struct guard guard;       /* where what is not finite is left out */
     struct loss_scaler scaler;
     bool skipped; /* the last window left no trace */
@@ -51,7 +52,8 @@ void engine_begin(struct engine *engine, uint64_t update, double lr, int64_t tru
 /* `count` samples, sliced into micro-batches. */
 MUST_USE neap_error *engine_batch(struct engine *engine, const float *images, const int32_t *labels,
                                   int64_t count);
-/* NEAP_ERROR_DIVERGED where no loss scale would help. */
+/* Gradients → update. NEAP_ERROR_DIVERGED where no loss scale would help, or where gradients are to
+ * be clipped that are not finite and nothing leaves them out. */
 MUST_USE neap_error *engine_end(struct engine *engine);
 /* Updates before the next window that were left out: what the optimizer counts is the others. */
 void engine_set_skipped(struct engine *engine, int64_t skipped);

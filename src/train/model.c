@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "ops/ops.h"
+#include "ops/softmax_cross_entropy.h"
 #include "train/session.h"
 
 static bool ends_in(const char *text, const char *end) {
@@ -61,9 +62,28 @@ static neap_error *check_model_options(const struct neap_options *o, const neap_
     return NULL;
 }
 
+/* Label smoothing into the loss, where the options have it. */
+static neap_error *smooth_labels(const struct neap_options *o, const neap_graph *model) {
+    value_id loss = model->roles.loss;
+    node_id n = loss == ID_NONE ? ID_NONE : graph_value(model, loss)->producer;
+    if (o->label_smoothing == 0)
+        return NULL;
+    if (!(o->label_smoothing > 0 && o->label_smoothing <= 1))
+        return error_make(NEAP_ERROR_USAGE, "label smoothing %g is not between 0 and 1",
+                          o->label_smoothing);
+    if (n == ID_NONE || graph_node(model, n)->op != &op_softmax_cross_entropy)
+        return error_make(NEAP_ERROR_USAGE, "label smoothing: the loss of '%s' has no labels",
+                          model->name);
+    ((struct cross_entropy_attrs *)graph_node(model, n)->attrs)->label_smoothing =
+        o->label_smoothing;
+    return NULL;
+}
+
 neap_error *session_open_model(const struct session_request *request, neap_graph **out) {
     TRY(build_model(request, out));
     neap_error *error = check_model_options(request->options, *out);
+    if (!error)
+        error = smooth_labels(request->options, *out);
     if (error) {
         graph_free(*out);
         *out = NULL;

@@ -1,7 +1,6 @@
 /* The public face of a plan: made, reported and saved; and the compiler's stages without one. */
 #include <string.h>
 
-#include "fmt/plan_json.h"
 #include "train/layers.h"
 #include "train/session.h"
 
@@ -23,20 +22,11 @@ size_t neap_plan_layers(const neap_plan *plan, const struct neap_layer **layers)
 }
 
 neap_error *neap_plan_save(const neap_plan *plan, const char *path) {
-    const struct compiled *c = plan->step;
-    const struct plan_json json = {.model = plan->report.model,
-                                   .batch = plan->report.batch,
-                                   .micro_batch = plan->report.micro_batch,
-                                   .micro_batches = plan->report.micro_batches,
-                                   .alignment_bytes = ALIGNMENT_BYTES,
-                                   .arena_bytes = plan->plan.arena_bytes,
-                                   .live_peak_bytes = plan->plan.measure.peak_bytes,
-                                   .g = c->g,
-                                   .problem = &c->problem,
-                                   .node_of_op = c->node_of_op,
-                                   .value_of_plan = c->value_of_plan,
-                                   .schedule = &plan->plan.schedule,
-                                   .lives = &plan->plan.lives};
+    struct plan_json json = session_describe(plan, plan->step);
+    json.arena_bytes = plan->plan.arena_bytes;
+    json.live_peak_bytes = plan->plan.measure.peak_bytes;
+    json.schedule = &plan->plan.schedule;
+    json.lives = &plan->plan.lives;
     return plan_json_save(&json, path);
 }
 

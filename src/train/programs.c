@@ -6,10 +6,10 @@ neap_error *session_compile(struct neap_plan *s, int64_t batch, bool training,
     *out = (struct session_program){0};
     TRY(session_compile_at(s, batch, training, s->step->g, &out->compiled));
     struct neap_options o = s->options;
-    if (!training) { /* without a backward there is nothing to compute again */
-        o.recompute = "none";
-        o.recompute_layers = NULL;
-    }
+    if (!training) /* without a backward there is nothing to compute again */
+        session_replan(&o, "none");
+    else if (session_from_file(&o)) /* its plan is for the other size */
+        session_replan(&o, "auto");
     neap_error *error = session_solve(s, out->compiled, &o, s->plan.arena_bytes, 0, &out->plan);
     if (!error && !out->plan.fits) { /* a larger arena, as far as the budget goes */
         plan_result_free(&out->plan);

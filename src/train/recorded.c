@@ -23,16 +23,30 @@ const struct json_field recorded_options[] = {
     FIELD("momentum", momentum),
     FIELD("nesterov", nesterov),
     FIELD("weight-decay", weight_decay),
+    FIELD("decay-norms", decay_norms),
+    FIELD("clip-grad", clip_grad),
+    FIELD("label-smoothing", label_smoothing),
     FIELD("beta1", beta1),
     FIELD("beta2", beta2),
     FIELD("eps", eps),
     FIELD("sched", schedule),
     FIELD("min-lr", min_lr),
     FIELD("warmup-epochs", warmup_epochs),
+    FIELD("decay-rate", decay_rate),
+    FIELD("decay-epochs", decay_epochs),
+    FIELD("decay-milestones", decay_milestones),
     FIELD("data", data),
     FIELD("val-data", val_data),
     FIELD("data-format", data_format),
     FIELD("normalize", normalize),
+    FIELD("rotate", rotate),
+    FIELD("random-crop", random_crop),
+    FIELD("random-resized-crop: least scale", random_resized_crop.scale[0]),
+    FIELD("random-resized-crop: most scale", random_resized_crop.scale[1]),
+    FIELD("random-resized-crop: least ratio", random_resized_crop.ratio[0]),
+    FIELD("random-resized-crop: most ratio", random_resized_crop.ratio[1]),
+    FIELD("hflip", hflip),
+    FIELD("skip-bad", skip_bad),
     FIELD("shuffle", shuffle),
     FIELD("pretrained", pretrained),
     FIELD("seed", seed),
@@ -50,8 +64,8 @@ void recorded_keep(struct neap_options *options, const struct neap_options *reco
 
 static neap_error *integer_text(const void *at, struct pool *pool, const char **out) {
     int64_t value = *(const int64_t *)at;
-    return value ? pool_format(pool, out, "%lld", (long long)value)
-                 : pool_string(pool, "none", out);
+    return value < 0 ? pool_string(pool, "none", out)
+                     : pool_format(pool, out, "%lld", (long long)value);
 }
 
 static neap_error *seed_text(const void *at, struct pool *pool, const char **out) {

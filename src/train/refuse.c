@@ -46,7 +46,8 @@ neap_error *session_refuse(struct neap_plan *s) {
     const char *flag = r->budget_is_arena ? "--arena" : "-m";
     long long mib = (long long)((r->smallest_budget_bytes + (1 << 20) - 1) >> 20);
     char budget[24], least[24], single_bytes[24], single_text[64] = "", slicing[160], batch[64];
-    bool fixed = s->options.recompute_layers || strcmp(s->options.recompute, "auto") != 0;
+    bool fixed =
+        s->options.plan || s->options.recompute_layers || strcmp(s->options.recompute, "auto") != 0;
     bool whole = r->micro_batch == r->batch;
     int64_t single = whole && r->batch > 1 ? single_least(s) : -1;
     if (single >= 0)

@@ -89,6 +89,31 @@ static neap_error *copy_names(struct neap_plan *s) {
     return pool_string(&s->pool, s->plan.strategy, &r->strategy);
 }
 
+/* Where the gradients live, what that takes or saves, and what asked for it. */
+static neap_error *describe_update(struct neap_plan *s) {
+    struct neap_plan_report *r = &s->report;
+    const struct neap_options *o = &s->options;
+    int64_t bytes = s->step->persistent.gradients;
+    char text[24];
+    if (s->evaluation)
+        return NULL;
+    if (s->update.gradients == GRADIENTS_FUSED) {
+        r->fused_bytes = s->step->persistent.weights;
+        return pool_format(&s->pool, &r->update,
+                           "in the backward: %s of gradients need not be kept",
+                           report_bytes(r->fused_bytes, text));
+    }
+    if (s->update.gradients == GRADIENTS_ACCUMULATED)
+        return pool_format(&s->pool, &r->update, "at the window's end: %s accumulate in fp32",
+                           report_bytes(bytes, text));
+    return pool_format(&s->pool, &r->update, "behind the backward: %s of gradients are kept, %s",
+                       report_bytes(bytes, text),
+                       o->clip_grad > 0        ? "as --clip-grad takes the norm of all of them"
+                       : session_is_guarded(s) ? "as they are looked at before any is used"
+                       : s->update.op          ? "as --fuse-update is off"
+                                               : "as nothing updates");
+}
+
 neap_error *session_report(struct neap_plan *s) {
     struct neap_plan_report *r = &s->report;
     int64_t micro = graph_batch(s->step->g);
@@ -96,7 +121,7 @@ neap_error *session_report(struct neap_plan *s) {
     r->batch = s->options.batch;
     r->micro_batch = micro;
     r->micro_batches = (s->options.batch + micro - 1) / micro;
-    r->grad_accum_steps = s->options.grad_accum_steps;
+    r->grad_accum_steps = s->accumulation.most_steps;
     r->parameters = count_parameters(s->model);
     r->store_all = totals_of(s, s->whole, &s->store_all, 1);
     r->plan = totals_of(s, s->step, &s->plan, r->micro_batches);
@@ -110,5 +135,6 @@ neap_error *session_report(struct neap_plan *s) {
     r->overhead_lower_bound =
         (once + s->bound_seconds * (double)r->micro_batches) / r->store_all.step_seconds - 1;
     r->gap = r->overhead - r->overhead_lower_bound;
+    TRY(describe_update(s));
     return describe_peak(s, &r->worst_moment);
 }

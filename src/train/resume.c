@@ -7,6 +7,8 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "train/lr.h"
+#include "train/options.h"
 #include "train/recorded.h"
 #include "train/run_folder.h"
 
@@ -125,6 +127,7 @@ static neap_error *apply(struct neap_options *options, struct resume *resume) {
     const struct neap_options *recorded = &resume->state.options;
     const struct training_position *at = &resume->state.position;
     recorded_keep(options, recorded);
+    TRY(options_complete(options, &resume->pool));
     TRY(recorded_compare(options, recorded, resume->checkpoint));
     TRY(choose_output(options, resume));
     return add_note(resume, "resumed from '%s': update %lld, after %lld epochs and %lld samples",
@@ -185,7 +188,7 @@ neap_error *resume_check(struct resume *resume, const struct neap_options *optio
     if (before->made.neap && strcmp(now->made.neap, before->made.neap))
         TRY(add_note(resume, "this is %s, the checkpoint was made by %s", now->made.neap,
                      before->made.neap));
-    if (now->made.updates != before->made.updates && strcmp(options->schedule, "constant"))
+    if (now->made.updates != before->made.updates && lr_looks_at_the_end(options))
         TRY(add_note(resume,
                      "%lld updates in all, recorded %lld: the schedule '%s' goes on as if "
                      "it had been %lld from the start",

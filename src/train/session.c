@@ -1,6 +1,7 @@
 /* Options → model → compiled step → plan under the budget: see session.h. */
 #include "train/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 #include "train/costs.h"
 #include "train/data.h"
 #include "train/guard.h"
+#include "train/options.h"
 
 int64_t session_window(const struct neap_plan *s) {
-    return s->options.batch * s->options.grad_accum_steps;
+    return s->options.batch * s->accumulation.most_steps;
 }
 
 /* What a loader of training data holds: fp32 images and labels. */
@@ -37,7 +39,7 @@ int64_t session_host_bytes(const struct neap_plan *s) {
 /* The overhead decides the memory: nothing else may. */
 static neap_error *check_overhead(const struct neap_options *o) {
     bool bounded = o->memory.kind != NEAP_SIZE_UNSET || o->arena.kind != NEAP_SIZE_UNSET;
-    bool told = strcmp(o->recompute, "auto") || o->recompute_layers;
+    bool told = (o->recompute && strcmp(o->recompute, "auto")) || o->recompute_layers || o->plan;
     bool open = o->batch == NEAP_BATCH_MAX || o->max_batch || o->micro_batch < 0;
     if (!bounded && !told && !open)
         return NULL;
@@ -52,18 +54,14 @@ static neap_error *check_options(const struct neap_options *o) {
     if (o->batch < 1 && !largest)
         return error_make(NEAP_ERROR_USAGE, "batch %lld: there must be at least one sample",
                           (long long)o->batch);
-    if (o->grad_accum_steps < 1)
-        return error_make(NEAP_ERROR_USAGE, "%lld accumulation steps: there must be at least one",
-                          (long long)o->grad_accum_steps);
     if (!sliced_by_us && (o->micro_batch < 0 || (o->micro_batch > o->batch && !largest)))
         return error_make(NEAP_ERROR_USAGE, "micro-batch %lld is not between 1 and the batch, %lld",
                           (long long)o->micro_batch, (long long)o->batch);
-    if (o->memory.kind == NEAP_SIZE_MIN && (strcmp(o->recompute, "auto") || o->recompute_layers))
-        return error_make(NEAP_ERROR_USAGE,
-                          "the smallest memory is found by '--recompute auto': it cannot be told "
-                          "what to recompute");
     if (o->max_overhead >= 0)
         TRY(check_overhead(o));
+    if (!(o->clip_grad >= 0))
+        return error_make(NEAP_ERROR_USAGE, "gradients clipped at a norm of %g: it is above 0",
+                          o->clip_grad);
     return NULL;
 }
 
@@ -93,9 +91,10 @@ neap_error *session_decide(struct neap_plan *s, const char *text) {
 
 void session_choose_gradients(struct neap_plan *s) {
     const struct neap_options *o = &s->options;
-    bool several = o->grad_accum_steps > 1 || session_micro_size(o) < o->batch;
+    bool several = s->accumulation.most_steps > 1 || session_micro_size(o) < o->batch;
     /* Gradients are looked at before any of them is used. */
-    bool stored = o->fuse_update == NEAP_OFF || session_is_guarded(s) || !s->update.op;
+    bool stored =
+        o->fuse_update == NEAP_OFF || o->clip_grad > 0 || session_is_guarded(s) || !s->update.op;
     s->update.gradients = several  ? GRADIENTS_ACCUMULATED
                           : stored ? GRADIENTS_STORED
                                    : GRADIENTS_FUSED;
@@ -126,6 +125,19 @@ neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool tr
 
 /* ---- together ------------------------------------------------------------------------------- */
 
+/* Says what an effective batch is in steps. */
+static neap_error *complete(struct neap_plan *s) {
+    int64_t effective = s->options.effective_batch;
+    char text[80];
+    TRY(options_complete(&s->options, &s->pool));
+    TRY(accumulation_parse(s->options.grad_accum_steps, &s->accumulation));
+    if (!effective)
+        return NULL;
+    snprintf(text, sizeof text, "--effective-batch %lld: --grad-accum-steps %s",
+             (long long)effective, s->options.grad_accum_steps);
+    return session_decide(s, text);
+}
+
 /* What compiling needs, and in the options numbers for all that was left to us. */
 static neap_error *open_parts(struct neap_plan *s, const struct session_request *r) {
     s->data = r->data;
@@ -136,8 +148,10 @@ static neap_error *open_parts(struct neap_plan *s, const struct session_request 
     TRY(check_options(&s->options));
     TRY(precision_of(s->options.precision, &s->precision));
     TRY(scaler_of(s->options.loss_scale, s->precision == DTYPE_F16, &s->scaler));
+    TRY(complete(s));
     TRY(optimizer_of(&s->options, &s->optimizer_attrs, &s->update));
     TRY(session_open_model(r, &s->model));
+    TRY(session_choose_strategy(s));
     s->device = r->device;
     s->owns_device = !r->device;
     if (s->owns_device)

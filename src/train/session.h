@@ -5,6 +5,8 @@
 
 #include "compile/compile.h"
 #include "exec/program.h"
+#include "fmt/plan_json.h"
+#include "train/accumulation.h"
 #include "train/deadline.h"
 #include "train/optimizer.h"
 #include "train/scaler.h"
@@ -23,6 +25,7 @@ struct neap_plan {
     neap_graph *model;
     struct optimizer_attrs optimizer_attrs;
     struct update_options update;
+    struct accumulation accumulation;
     enum dtype precision;      /* of activations */
     struct loss_scaler scaler; /* as it starts */
     struct compiled *whole;    /* the whole batch in one piece */
@@ -62,6 +65,9 @@ struct session_request {
 /* On NEAP_ERROR_BUDGET *out is there nonetheless. */
 MUST_USE neap_error *session_create(const struct session_request *request, struct neap_plan **out);
 
+/* What a plan's file says of the step; its schedule, lives and arena are left out. */
+struct plan_json session_describe(const struct neap_plan *s, const struct compiled *c);
+
 /* Compiles what the options name, without planning it, and calls on_stage with every stage's graph
  * until it says false. */
 MUST_USE neap_error *session_dump(const struct neap_options *options,
@@ -84,7 +90,8 @@ MUST_USE neap_error *session_link(const struct compiled *c, const struct plan_re
                                   const struct arena *arena, const struct store *store,
                                   struct program **out);
 
-/* Samples per window: batch × accumulation. */
+/* Samples of a window, the largest that the accumulation makes: what gradients are divided by
+ * before the window's true count is known. */
 int64_t session_window(const struct neap_plan *session);
 
 /* What the model takes: (channels, height, width) of its images, and its number of classes. */
@@ -100,7 +107,7 @@ MUST_USE neap_error *session_model_shape(const struct neap_options *options, int
 MUST_USE neap_error *session_open_model(const struct session_request *request, neap_graph **out);
 /* Samples in one run: the micro-batch asked for, or the batch. */
 int64_t session_micro_size(const struct neap_options *o);
-/* Where the parameters' gradients live, by the options' slicing and accumulation. */
+/* Where the parameters' gradients live, by the options' slicing, accumulation and clipping. */
 void session_choose_gradients(struct neap_plan *s);
 /* Is a window looked at before its update, so that it can be left out? */
 bool session_is_guarded(const struct neap_plan *s);
@@ -115,6 +122,17 @@ MUST_USE neap_error *session_plan_step(struct neap_plan *s);
  * leaves them to the kernels. */
 MUST_USE neap_error *session_compile_at(const struct neap_plan *s, int64_t batch, bool training,
                                         const neap_graph *fixed, struct compiled **out);
+/* Another strategy in place of what the options ask for. */
+static inline void session_replan(struct neap_options *o, const char *strategy) {
+    o->recompute = strategy;
+    o->recompute_layers = o->plan = NULL;
+}
+/* What the planner is asked for beside strategy and moves. */
+struct plan_request session_request_for(struct neap_plan *s, int64_t budget_bytes);
+/* strategy.c: the options' strategy, chosen where they leave it open, or refused. */
+MUST_USE neap_error *session_choose_strategy(struct neap_plan *s);
+/* Does it come from a file, which fits one slicing alone? */
+bool session_from_file(const struct neap_options *o);
 /* A plan by the options' strategy, its arena within the budget if it fits, with at most `moves` of
  * local search; 0: as many as the problem deserves. */
 MUST_USE neap_error *session_solve(struct neap_plan *s, const struct compiled *c,

@@ -216,7 +216,8 @@ neap_error *session_advise_slicing(struct neap_plan *s) {
     bool least = s->options.memory.kind == NEAP_SIZE_MIN;
     struct variant best;
     bool found;
-    if (sliced || least || s->evaluation || (r->fits && !r->recomputed_ops))
+    if (sliced || least || s->evaluation || session_from_file(&s->options) ||
+        (r->fits && !r->recomputed_ops))
         return NULL;
     double now = r->fits ? r->plan.step_seconds / (double)r->batch : INFINITY;
     TRY(slicing_fastest(s, now * (1 - worth_telling), &best, &found));

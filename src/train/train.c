@@ -21,8 +21,9 @@ struct run {
     struct engine *engine;
     struct saver saver;
     struct training_state state; /* all that a checkpoint holds beside the store */
+    struct calendar calendar;
     struct lr_schedule schedule;
-    int64_t updates_per_epoch, updates; /* of the whole run */
+    int64_t updates; /* of the whole run */
     double start_seconds, epoch_seconds;
     struct neap_event event; /* kept up to date, handed to the observer */
 };
@@ -44,15 +45,18 @@ static bool wants_eval(const struct neap_options *o) {
 
 static neap_error *count_updates(struct run *r) {
     const struct neap_options *o = r->options;
-    int64_t window = o->batch * o->grad_accum_steps;
-    r->updates_per_epoch = (r->data.train->n_samples + window - 1) / window;
-    r->updates = o->epochs * r->updates_per_epoch;
+    r->calendar = (struct calendar){.accumulation = &r->session->accumulation,
+                                    .samples = r->data.train->n_samples,
+                                    .batch = o->batch,
+                                    .epochs = o->epochs};
+    TRY(calendar_check(&r->calendar));
+    r->updates = calendar_updates_before(&r->calendar, (double)o->epochs);
     if (o->max_updates && o->max_updates < r->updates)
         r->updates = o->max_updates;
     r->event.epochs = o->epochs;
     r->event.updates = r->updates;
-    r->event.updates_per_epoch = r->updates_per_epoch;
-    return lr_schedule_of(o, r->updates_per_epoch, r->updates, &r->schedule);
+    r->event.updates_per_epoch = calendar_updates(&r->calendar, 0, 0);
+    return lr_schedule_of(o, &r->calendar, r->updates, &r->schedule);
 }
 
 /* Files that are not trained or evaluated on, by name, and how many. */
@@ -68,8 +72,13 @@ static void tell_left_out(struct run *r, const struct source *source) {
 }
 
 /* What was decided for the user, and what the user might decide otherwise. */
-static void tell_decisions(struct run *r) {
+static neap_error *tell_decisions(struct run *r) {
     const struct neap_plan_report *report = &r->session->report;
+    char *table;
+    TRY(calendar_table(&r->calendar, &table));
+    if (table)
+        tell(r, NEAP_EVENT_NOTE, table);
+    free(table);
     for (size_t i = 0; i < r->resume.n_notes; i++)
         tell(r, NEAP_EVENT_NOTE, r->resume.notes[i]);
     if (r->saver.note)
@@ -78,6 +87,7 @@ static void tell_decisions(struct run *r) {
         tell(r, NEAP_EVENT_NOTE, report->decision);
     if (report->slicing)
         tell(r, NEAP_EVENT_NOTE, report->slicing->text);
+    return NULL;
 }
 
 /* Where the run stands: at the start, or where its checkpoint was made. */
@@ -100,6 +110,7 @@ static neap_error *set_position(struct run *r) {
     r->event.update = state->position.update;
     r->event.update_in_epoch = state->position.update_in_epoch;
     r->event.skipped = state->position.skipped;
+    r->event.lr = state->position.lr;
     return NULL;
 }
 
@@ -135,7 +146,7 @@ static neap_error *prepare(struct run *r) {
     r->engine->scaler = r->state.scaler;
     if (!o->dry_run)
         TRY(saver_open(r->session, &r->resume, &r->saver));
-    tell_decisions(r);
+    TRY(tell_decisions(r));
     r->event.report = &r->session->report;
     r->event.peak_planned_bytes = r->session->report.plan.peak_bytes;
     r->event.arena_planned_bytes = r->session->report.plan.arena_bytes;
@@ -158,6 +169,7 @@ static neap_error *save(struct run *r) {
     const char *path;
     at->update = r->event.update;
     at->update_in_epoch = r->event.update_in_epoch;
+    at->lr = r->event.lr;
     at->seconds = process_seconds() - r->start_seconds;
     at->epoch_seconds = process_seconds() - r->epoch_seconds;
     TRY(saver_save(&r->saver, r->engine->store, &r->state, &path));
@@ -178,15 +190,9 @@ static neap_error *check_stop(struct run *r) {
 
 /* ---- an epoch ------------------------------------------------------------------------------- */
 
-/* Samples of the window that begins at `first`. */
-static int64_t window_count(const struct run *r, int64_t first) {
-    int64_t left = r->data.train->n_samples - first, window = session_window(r->session);
-    return left < window ? left : window;
-}
-
-static neap_error *run_window(struct run *r, int64_t first) {
-    int64_t left = window_count(r, first);
-    r->event.lr = lr_at(&r->schedule, r->event.update);
+/* A window of `left` samples, and the update that ends it. */
+static neap_error *run_window(struct run *r, int64_t left) {
+    r->event.lr = lr_at(&r->schedule, r->state.position.epoch, r->event.update);
     engine_set_skipped(r->engine, r->state.position.skipped);
     engine_begin(r->engine, (uint64_t)r->event.update, r->event.lr, left);
     while (left > 0) {
@@ -195,7 +201,9 @@ static neap_error *run_window(struct run *r, int64_t first) {
         TRY(engine_batch(r->engine, batch.images, batch.labels, batch.count));
         left -= batch.count;
     }
-    return engine_end(r->engine);
+    TRY(engine_end(r->engine));
+    r->event.gradient_norm = r->engine->gradient_norm;
+    return NULL;
 }
 
 /* The epoch so far, as means over the windows that count; NaN where none does. */
@@ -320,10 +328,12 @@ static neap_error *train_epoch(struct run *r) {
     const int64_t n_samples = r->data.train->n_samples;
     r->event.epoch = at->epoch + 1;
     r->event.data_seconds = 0;
+    r->event.updates_per_epoch =
+        calendar_updates(&r->calendar, at->epoch, r->event.update - r->event.update_in_epoch);
     TRY(loader_seek(r->data.train_loader, at->epoch, at->samples));
     while (at->samples < n_samples && r->event.update < r->updates) {
-        int64_t count = window_count(r, at->samples);
-        TRY(run_window(r, at->samples));
+        int64_t count = calendar_window(&r->calendar, at->epoch, r->event.update, at->samples);
+        TRY(run_window(r, count));
         TRY(count_window(r, count));
         r->event.update++;
         r->event.update_in_epoch++;

@@ -12,8 +12,7 @@ static neap_error *solve_store_all(struct neap_plan *session, struct neap_plan *
         s->store_all.arena_bytes = session->sliced_arena_bytes;
         return NULL;
     }
-    o.recompute = "none";
-    o.recompute_layers = NULL;
+    session_replan(&o, "none");
     if (!s->whole)
         TRY(session_compile_at(s, s->options.batch, !s->evaluation, NULL, &s->whole));
     TRY(session_solve(s, s->whole, &o, INT64_MAX, 0, &s->store_all));
@@ -68,6 +67,7 @@ neap_error *variant_open(struct neap_plan *session, int64_t batch, int64_t micro
                                 .model = session->model,
                                 .precision = session->precision,
                                 .update = session->update,
+                                .accumulation = session->accumulation,
                                 .deadline = session->deadline,
                                 .data = session->data,
                                 .without_host = session->without_host,

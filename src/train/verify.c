@@ -153,7 +153,7 @@ static neap_error *run_update(struct verify *v, struct side *side, int64_t updat
     for (int i = 0; i < side->engine->n_programs; i++)
         memset(side->watches[i].masks, 0,
                side->watches[i].program->g->n_nodes * sizeof *side->watches[i].masks);
-    for (int64_t a = 0; a < s->options.grad_accum_steps; a++)
+    for (int64_t a = 0; a < s->accumulation.most_steps; a++)
         TRY(engine_batch(side->engine, v->batch.images, v->batch.labels, s->options.batch));
     TRY(engine_end(side->engine));
     *loss = engine_take_metrics(side->engine).loss / (double)session_window(s);
@@ -278,8 +278,7 @@ static neap_error *compare_update(struct verify *v, int64_t update) {
 static neap_error *verify(struct verify *v, const struct neap_options *options) {
     struct neap_verify_report *r = v->report;
     struct neap_options all = *options;
-    all.recompute = "none";
-    all.recompute_layers = NULL;
+    session_replan(&all, "none");
     all.memory = all.arena = (struct neap_size){0};
     all.max_overhead = -1;
     TRY(open_side(&v->plan, options, NULL));

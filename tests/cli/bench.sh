@@ -2,13 +2,14 @@
 # shellcheck shell=bash disable=SC1091,SC2034
 . "$SOURCE_DIR/tests/support/cli.sh"
 export XDG_CACHE_HOME="$PWD/cache"
+norms 5 >norms.neap
 quick='-b 8 --seconds 0.01 --threads 1 --cost model'
 
 # ---- rows ------------------------------------------------------------------------------------------
 # shellcheck disable=SC2086
-neap bench resnet20 $quick --strategies sequential:2,auto,sqrt --arena 60% --arena 1 -m 1G \
+neap bench norms.neap $quick --strategies sequential:2,auto,sqrt --arena 60% --arena 1 -m 1G \
     --micro-batch 4 --json
-expect 0 '1 of 1: resnet20' 'a step, median of'
+expect 0 '1 of 1: norms.neap' 'a step, median of'
 check '
 import json
 bench = json.load(open("out"))
@@ -17,7 +18,7 @@ keys = """model batch strategy arena_planned_bytes arena_measured_bytes peak_pla
     seconds_median seconds_min overhead""".split()
 for row in rows:
     assert all(key in row for key in keys), row
-    assert row["model"] == "resnet20" and row["batch"] == 8, row
+    assert row["model"] == "norms.neap" and row["batch"] == 8, row
 said = [(row["strategy"], row["flags"], row["slicing"]) for row in rows]
 limits = ["--arena 60%", "--arena 1", "-m 1073741824"]
 assert said == [("none", "", "off"), ("sequential:2", "", "off")] + [
@@ -43,13 +44,11 @@ assert tight["recomputed_ops"] > 0 and tight["overhead_planned"] > 0, tight
 assert rows[-3]["micro_batch"] == 4 and tight["micro_batch"] == 8, rows'
 
 # The plan is the one that neap plan makes of the flags.
-neap plan resnet20 -b 8 --arena 60% --threads 1 --json
-check '
-import json
-plan = json.load(open("out"))["plan"]
-print(plan)' && cp out plan.json
+neap plan norms.neap -b 8 --arena 60% --threads 1 --json
+expect 0
+cp out plan.json
 # shellcheck disable=SC2086
-neap bench resnet20 $quick --strategies auto --arena 60% --json -q
+neap bench norms.neap $quick --strategies auto --arena 60% --json -q
 expect 0
 [ -s err ] && failed 'quiet speaks'
 check '
@@ -121,25 +120,43 @@ neap bench lenet5 $quick --strategies none -o no/such/folder.json
 expect_error 1 'no/such/folder.json'
 
 # ---- the suite -------------------------------------------------------------------------------------
-neap bench --suite ogc --networks resnet18 --scale 1/128 --seconds 0.01 --cost model -o suite.json \
-    --json
-expect 0 '1 of 1: resnet18' '--max-overhead 27%'
+suite='--suite ogc --networks alexnet --scale 1/256 --seconds 0.01 --cost model'
+# shellcheck disable=SC2086
+neap bench $suite -o suite.json --json
+expect 0 '1 of 1: alexnet' '--max-overhead 30.6%'
 check '
 import json
 bench = json.load(open("out"))
 rows = bench["rows"]
-assert bench["suite"] == "ogc" and bench["scale"] == 1 / 128, bench
-assert [(r["batch"], r["limit"]) for r in rows] == [(2, "none"), (2, "arena"), (2, "overhead")]
-assert rows[1]["flags"] == "--arena %d" % (3677 * 2**20 // 128), rows[1]
-assert rows[1]["arena_planned_bytes"] <= 3677 * 2**20 // 128
-assert rows[2]["overhead_planned"] <= 0.27 + 1e-9, rows[2]
+assert bench["suite"] == "ogc" and bench["scale"] == 1 / 256, bench
+assert [(r["batch"], r["limit"]) for r in rows] == [(4, "none"), (4, "arena"), (4, "overhead")]
+assert rows[1]["flags"] == "--arena %d" % (3287 * 2**20 // 256), rows[1]
+assert rows[1]["arena_planned_bytes"] <= 3287 * 2**20 // 256
+assert rows[2]["overhead_planned"] <= 0.306 + 1e-9, rows[2]
 assert "opt=none" in rows[0]["setup"] and "img=224" in rows[0]["setup"], rows[0]
 assert len(bench["marks"]) == 6 and all(m["of"] == 1 for m in bench["marks"]), bench["marks"]
-names = [m["text"] for m in bench["marks"] if not m["met"]]
-assert bool(names) == bool(bench["misses"]), bench'
-neap bench --suite ogc --networks resnet18 --scale 1/128 --seconds 0.01 --cost model -o suite.json
+missed = [m["text"] for m in bench["marks"] if not m["met"]]
+assert bool(missed) == bool(bench["misses"]), bench'
+# shellcheck disable=SC2086
+neap bench $suite -o suite.json
 expect 0 'there already'
-expect_out 'What the suite is to show' '14 wanted' 'Every row' '29 '
+expect_out 'What the suite is to show' '14 wanted' 'Every row' '--max-overhead 30.6%'
+
+# A dry run plans, on any device, and judges what it planned.
+neap bench --suite ogc --networks alexnet,vgg11 --dry-run --cost model --device null --json
+expect 0
+check '
+import json
+bench = json.load(open("out"))
+assert bench["planned_only"] and len(bench["rows"]) == 6
+for row in bench["rows"]:
+    assert row["steps"] == 0 and row["missing"] == "a dry run" and row["overhead"] is None, row
+met = {mark["needed"]: mark["met"] for mark in bench["marks"]}
+assert all(m["of"] == 2 for m in bench["marks"]), bench
+assert bench["marks"][0]["met"] == 2, bench["marks"]  # planned overheads are judged'
+neap bench lenet5 --dry-run -o dry.json
+expect_error 2 'a dry run measures nothing'
+expect_missing dry.json
 
 # ---- what makes no sense ---------------------------------------------------------------------------
 neap bench

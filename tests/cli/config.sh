@@ -89,7 +89,7 @@ check '
 import json
 args = json.load(open("run/args.json"))
 want = {"model": "mlp", "data": "synthetic", "batch": 32, "max-updates": 2, "seed": 7, "lr": 0.1,
-        "shuffle": False, "memory": 1 << 30, "opt": "sgd", "momentum": 0.9, "output": "run"}
+        "shuffle": False, "memory": 1 << 30, "opt": "sgd", "output": "run"}
 assert {key: args.get(key) for key in want} == want, args'
 expect_missing run/args.json.tmp
 neap train --config run/args.json -o again -q

@@ -62,10 +62,10 @@ neap help train
 python3 - out run/last/state.json >why 2>&1 <<'PYTHON' || failed "$(tail -n 3 why)"
 import json, re, sys
 options = set(re.findall(r"^  (?:-\w, |    )--(?:no-)?([a-z0-9-]+)", open(sys.argv[1]).read(), re.M))
-recorded = set(json.load(open(sys.argv[2]))["options"])
-may_change = set("""arena config cost device dry-run epochs fuse-update help input-gradient json keep
-    loader-threads log-interval max-updates memory on-nan order output quiet recompute recompute-layers
-    resume save-interval tensorboard threads time-limit verbose""".split())
+recorded = {name.split(":")[0] for name in json.load(open(sys.argv[2]))["options"]}
+may_change = set("""arena config cost device dry-run effective-batch epochs fuse-update help input-gradient json keep
+    loader-threads log-interval max-overhead max-updates memory on-nan order output plan quiet recompute
+    recompute-layers resume save-interval tensorboard threads time-limit verbose""".split())
 assert len(options) > 40 and recorded <= options, recorded - options
 both, neither = recorded & may_change, options - recorded - may_change
 assert not both, both
@@ -81,8 +81,10 @@ refused '--batch is 32, recorded 64' '' -b 32
 refused '--opt is adam, recorded sgd' '--seed is 3, recorded 0' --opt adam --seed 3
 refused '--model is mlp, recorded norms.neap' '' mlp
 refused '--data is synthetic, recorded data' '' --data synthetic
-refused '--shuffle is off, recorded on' '--micro-batch is 8, recorded none' --no-shuffle --micro-batch 8
-refused '--val-data is data, recorded none' '' --val-data data
+refused '--shuffle is off, recorded on' '--micro-batch is 8, recorded 0' --no-shuffle --micro-batch 8
+refused '--val-data is data, recorded none' '--hflip is on, recorded off' --val-data data --hflip
+refused '--random-resized-crop: least scale is 0.5, recorded 0' '--random-crop is 2, recorded none' \
+    --random-resized-crop 0.5,1 --random-crop 2
 cp -r data more
 neap train --resume run --epochs 6 --data more
 expect_error 2 '--data is more, recorded data'

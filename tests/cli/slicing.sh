@@ -3,34 +3,8 @@
 . "$SOURCE_DIR/tests/support/cli.sh"
 idx data
 
-# A small network with batch norm, which plans in no time: five convolutions and a linear layer.
-{
-    printf 'neap-graph 1 norms\n\ninput relu0 f32 1x1x28x28\n'
-    channels=1
-    for i in 1 2 3 4 5; do
-        cat <<NEAP
-parameter conv$i.weight f32 16x${channels}x3x3 init=normal(0.1)
-conv$i = conv2d(relu$((i - 1)), conv$i.weight) padding=1
-parameter bn$i.weight f32 16 init=constant(1)
-parameter bn$i.bias f32 16
-buffer bn$i.running_mean f32 16
-buffer bn$i.running_var f32 16 init=constant(1)
-bn$i = batch_norm(conv$i, bn$i.weight, bn$i.bias, bn$i.running_mean, bn$i.running_var)
-relu$i = relu(bn$i)
-NEAP
-        channels=16
-    done
-    cat <<NEAP
-flatten = flatten(relu5)
-parameter fc.weight f32 10x12544 init=uniform(0.01)
-parameter fc.bias f32 10
-fc = linear(flatten, fc.weight, fc.bias)
-input labels i32 1
-loss = softmax_cross_entropy(fc, labels)
-
-roles logits=fc labels=labels loss=loss
-NEAP
-} >norms.neap
+# A small network with batch norm, which plans in no time.
+norms 5 >norms.neap
 
 # ---- auto picks what comparing all of them picks --------------------------------------------------
 # auto BATCH MODEL OPTIONS...

@@ -122,6 +122,46 @@ neap plan mlp --micro-batch few
 expect_error 2 "'few' is not 'off', 'auto' or a whole number"
 neap plan mlp --micro-batch 65
 expect_error 2 'micro-batch 65 is not between 1 and the batch, 64'
+for value in 0 -1 1.5 x '' 99999999999999999999; do
+    neap plan mlp --grad-accum-steps "$value"
+    expect_error 2 "option '--grad-accum-steps': '$value' is not a whole number of at least 1"
+done
+for value in 1:2 0:2,0:4 0:4,s5:2 0:0 0:4, 0:4:2 0:1.5; do
+    neap plan mlp --grad-accum-steps "$value"
+    expect_error 2 "accumulation '$value':" 'by epoch 0:8,4:4 and by update s0:8,s500:4'
+done
+
+# An option that would do nothing is an error.
+idle() { # TEXT OPTIONS...
+    local text=$1
+    shift
+    neap train mlp --data synthetic --dry-run "$@"
+    expect_error 2 "$text"
+}
+idle 'adam has no use for --momentum' --opt adam --momentum 0.9
+idle 'sgd has no use for --beta1' --beta1 0.9
+idle 'sgd has no use for --eps' --eps 1e-8
+idle 'nesterov needs sgd with momentum' --opt adamw --nesterov
+idle 'nesterov needs sgd with momentum' --momentum 0 --nesterov
+idle '--no-decay-norms: without --weight-decay' --no-decay-norms
+idle '--sched constant has no use for --min-lr' --min-lr 0.001
+idle '--sched step has no use for --min-lr' --sched step --decay-epochs 1 --epochs 2 --min-lr 0
+idle '--sched cosine has no use for --decay-rate' --sched cosine --decay-rate 0.5
+idle '--sched cosine has no use for --decay-epochs' --sched cosine --decay-epochs 1
+idle '--sched onecycle has no use for --decay-milestones' --sched onecycle --decay-milestones 1
+idle '--sched step needs --decay-epochs' --sched step
+idle '--sched multistep needs --decay-milestones' --sched multistep
+idle 'a step every 3 epochs: in 3 epochs there would be none' --sched step --decay-epochs 3 --epochs 3
+idle "milestones '1,9': 9 is not above 1 and below the 3 epochs" \
+    --sched multistep --decay-milestones 1,9 --epochs 3
+idle "milestones '2,1'" --sched multistep --decay-milestones 2,1 --epochs 3
+idle "milestones '1,': epochs in whole numbers" --sched multistep --decay-milestones 1, --epochs 3
+idle '2 epochs of warm-up in a run of 1' --warmup-epochs 2
+idle '--min-lr 1 is above --lr 0.05' --sched cosine --min-lr 1
+idle 'the run ends with epoch 0' --grad-accum-steps 0:2,1:1
+idle 'give one' --recompute none --recompute-layers relu1
+neap plan mlp --label-smoothing 0.1
+expect_error 2 "does not take '--label-smoothing', an option of train, verify"
 neap plan mlp --precision bf17
 expect_error 2 "'bf17' is not one of fp32, bf16, fp16"
 neap verify mlp --precision bf16 --loss-scale dynamic

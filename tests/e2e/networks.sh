@@ -25,7 +25,7 @@ if [ -z "${NEAP_SANITIZE:-}" ]; then
     verify 16 alexnet --img-size 63 --recompute all
 fi
 neap plan densenet121 -b 2 --img-size 28
-expect_error 2 'images of 28x28 are too small for densenet121: at least 29x29'
+expect_error 2 'images of 28x28 do not suit densenet121: 29x29 would'
 neap plan resnet50 -b 2 --dropout 0.1
 expect_error 2 "--dropout 0.1: 'resnet50' has no dropout layers"
 neap plan resnet50 -b 2 --dropout 0 --recompute none

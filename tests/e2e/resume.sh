@@ -47,14 +47,10 @@ done
 # 256 samples: an epoch is five updates, of which the last is short.
 half=(resnet20 -b 60 --epochs 2 --recompute none)
 trained "${half[@]}" -o all
-trained "${half[@]}" --max-updates 3 -o started
-for options in '--recompute auto --arena 50%' '--recompute all --fuse-update off -j 3'; do
-    rm -rf went-on
-    cp -r started went-on
-    # shellcheck disable=SC2086
-    resumed went-on --max-updates 10 $options
-    same_run all went-on
-done
+trained "${half[@]}" --max-updates 3 -o went-on
+resumed went-on --max-updates 6 --recompute auto --arena 50%
+resumed went-on --max-updates 10 --recompute all --arena 100% --fuse-update off -j 3
+same_run all went-on
 
 # By its checkpoint, into another folder: rows and best weights come along.
 trained norms.neap -b 60 --epochs 3 -o small

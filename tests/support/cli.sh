@@ -101,6 +101,35 @@ for split, n in (('train', 40), ('val', 10)):
 PYTHON
 }
 
+# norms N: a network of N convolutions with batch norm and ReLU, and a linear layer, as text.
+norms() {
+    printf 'neap-graph 1 norms\n\ninput relu0 f32 1x1x28x28\n'
+    local i channels=1
+    for ((i = 1; i <= $1; i++)); do
+        cat <<NEAP
+parameter conv$i.weight f32 16x${channels}x3x3 init=normal(0.1)
+conv$i = conv2d(relu$((i - 1)), conv$i.weight) padding=1
+parameter bn$i.weight f32 16 init=constant(1)
+parameter bn$i.bias f32 16
+buffer bn$i.running_mean f32 16
+buffer bn$i.running_var f32 16 init=constant(1)
+bn$i = batch_norm(conv$i, bn$i.weight, bn$i.bias, bn$i.running_mean, bn$i.running_var)
+relu$i = relu(bn$i)
+NEAP
+        channels=16
+    done
+    cat <<NEAP
+flatten = flatten(relu$1)
+parameter fc.weight f32 10x12544 init=uniform(0.01)
+parameter fc.bias f32 10
+fc = linear(flatten, fc.weight, fc.bias)
+input labels i32 1
+loss = softmax_cross_entropy(fc, labels)
+
+roles logits=fc labels=labels loss=loss
+NEAP
+}
+
 finish() {
     [ "$failures" = 0 ] && exit 0
     echo "$failures failed"

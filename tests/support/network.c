@@ -168,7 +168,7 @@ static void put_inputs(const struct program *program) {
         if (value->kind == VALUE_INPUT && value->dtype == DTYPE_I32)
             oracle_labels(shape_elements(value->shape), program->inputs[v]);
         else if (value->kind == VALUE_INPUT)
-            oracle_images(shape_elements(value->shape), program->inputs[v]);
+            oracle_fill_images(&(struct tensor){program->inputs[v], value->dtype, value->shape});
     }
 }
 

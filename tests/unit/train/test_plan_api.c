@@ -98,6 +98,7 @@ static void a_layer_is_kept_or_recomputed_as_the_plan_says(void **state) {
     assert_int_equal(find_layer(plan, "pool1")->recomputed, 0);
     neap_plan_free(plan);
 
+    options.recompute = NULL;
     options.recompute_layers = "pool1,conv2"; /* forgets what only these two read */
     plan = make_plan(&options);
     assert_false(find_layer(plan, "pool1")->kept);

@@ -1,8 +1,7 @@
 /* Ten updates of whole networks against PyTorch in float64, and under recompute against themselves.
  *
  * Weights, batch and labels come from closed formulas, so that nothing but the files of
- * tests/oracle is needed. Gradients are read where they are stored (the update is not fused into
- * backward). */
+ * tests/oracle is needed. The gradients of every network are compared in models/test_pytorch.c. */
 #include "support/files.h"
 
 #include <math.h>
@@ -17,16 +16,15 @@ static double tolerance_of(double float32_error) {
 
 struct network {
     const char *name;
-    int64_t channels, image_size;
     double arena_percent; /* of store-all's, for the auto strategy; 0: the least there is */
 };
-static struct network mlp = {"mlp", 1, 28, 0}, lenet5 = {"lenet5", 1, 28, 0},
-                      resnet20 = {"resnet20", 1, 28, 60}, resnet18 = {"resnet18", 3, 64, 0},
-                      vgg11 = {"vgg11", 3, 32, 0};
+static struct network mlp = {"mlp", 0}, lenet5 = {"lenet5", 0}, resnet20 = {"resnet20", 60},
+                      resnet18 = {"resnet18", 0}, vgg11 = {"vgg11", 0};
 
 struct training {
     const struct network *network;
     struct oracle_losses expected;
+    int64_t batch, channels, image_size;
     neap_graph *graph;
     struct neap_plan *session;
     struct engine *engine;
@@ -35,37 +33,42 @@ struct training {
     double losses[ORACLE_LOSSES];
 };
 
-static void open_oracle(const struct network *network, struct oracle_losses *out) {
+static void read_expected(struct training *t) {
+    struct oracle_network network;
     FILE *file = oracle_open("ten_losses.txt");
     assert_non_null(file);
-    assert_true(oracle_read_losses(file, network->name, out));
+    assert_true(oracle_read_losses(file, t->network->name, &t->expected));
     fclose(file);
+    assert_true(oracle_read_network(t->network->name, &network));
+    t->batch = network.batch;
+    t->channels = network.channels;
+    t->image_size = network.image_size;
+    free(network.tensors);
 }
 
 static void make_batch(struct training *t) {
-    const struct network *n = t->network;
-    int64_t pixels = t->expected.batch * n->channels * n->image_size * n->image_size;
+    int64_t pixels = t->batch * t->channels * t->image_size * t->image_size;
     assert_no_error(memory_alloc((size_t)pixels, sizeof *t->images, &t->images));
-    assert_no_error(memory_alloc((size_t)t->expected.batch, sizeof *t->labels, &t->labels));
+    assert_no_error(memory_alloc((size_t)t->batch, sizeof *t->labels, &t->labels));
     oracle_images(pixels, t->images);
-    oracle_labels(t->expected.batch, t->labels);
+    oracle_labels(t->batch, t->labels);
 }
 
 static void start(struct training *t, const struct network *network, const char *recompute,
                   double arena_percent) {
     *t = (struct training){.network = network};
-    open_oracle(network, &t->expected);
-    const struct neap_model_options model = {.batch = t->expected.batch,
+    read_expected(t);
+    const struct neap_model_options model = {.batch = t->batch,
                                              .num_classes = 10,
-                                             .image_size = network->image_size,
-                                             .channels = network->channels,
+                                             .image_size = t->image_size,
+                                             .channels = t->channels,
                                              .dropout = 0,
                                              .dropout_set = true};
     assert_no_error(neap_graph_model(network->name, &model, &t->graph));
     struct neap_options options;
     neap_options_default(&options);
     options.graph = t->graph;
-    options.batch = t->expected.batch;
+    options.batch = t->batch;
     options.lr = t->expected.lr;
     options.momentum = 0.9;
     options.fuse_update = NEAP_OFF;
@@ -88,63 +91,13 @@ static void finish(struct training *t) {
     free(t->labels);
 }
 
-static void update(struct training *t, int i) {
-    int64_t batch = t->expected.batch;
-    engine_begin(t->engine, (uint64_t)i, t->expected.lr, batch);
-    assert_no_error(engine_batch(t->engine, t->images, t->labels, batch));
-    assert_no_error(engine_end(t->engine));
-    t->losses[i] = engine_take_metrics(t->engine).loss / (double)batch;
-}
-
-/* ---- against PyTorch
- * ------------------------------------------------------------------------------ */
-
-/* The store's entry of a buffer, or of the gradient of a parameter. */
-static const struct store_entry *entry_of(const struct training *t,
-                                          const struct oracle_tensor *tensor) {
-    const neap_graph *g = t->session->step->g;
-    if (!tensor->gradient)
-        return store_find(t->engine->store, tensor->name);
-    for (value_id v = 0; v < g->n_values; v++) {
-        const struct value *value = graph_value(g, v);
-        if (value->kind == VALUE_PARAMETER_GRADIENT && value->persistent &&
-            !strcmp(graph_value(g, value->of)->name, tensor->name))
-            return store_find(t->engine->store, value->name);
+static void train(struct training *t) {
+    for (int i = 0; i < ORACLE_LOSSES; i++) {
+        engine_begin(t->engine, (uint64_t)i, t->expected.lr, t->batch);
+        assert_no_error(engine_batch(t->engine, t->images, t->labels, t->batch));
+        assert_no_error(engine_end(t->engine));
+        t->losses[i] = engine_take_metrics(t->engine).loss / (double)t->batch;
     }
-    return NULL;
-}
-
-static void assert_tensor_agrees(const struct training *t, const struct oracle_tensor *tensor) {
-    const struct store_entry *entry = entry_of(t, tensor);
-    char why[256];
-    float *values;
-    if (!entry)
-        fail_msg("%s %s is not in the store", tensor->gradient ? "gradient of" : "buffer",
-                 tensor->name);
-    assert_int_equal(shape_elements(entry->shape), tensor->n);
-    assert_no_error(memory_alloc((size_t)tensor->n, sizeof *values, &values));
-    store_get(t->engine->store, entry, 0, tensor->n, values);
-    if (!oracle_tensor_agrees(tensor, values, tolerance_of(tensor->float32_error), why))
-        fail_msg("%s", why);
-    free(values);
-}
-
-/* After the first update: every gradient and every running statistic. */
-static void assert_tensors_agree(const struct training *t) {
-    char name[64];
-    struct oracle_tensor tensor;
-    int n_gradients = 0, n_parameters = 0;
-    snprintf(name, sizeof name, "%s_gradients.txt", t->network->name);
-    FILE *file = oracle_open(name);
-    assert_non_null(file);
-    while (oracle_read_tensor(file, &tensor)) {
-        assert_tensor_agrees(t, &tensor);
-        n_gradients += tensor.gradient;
-    }
-    fclose(file);
-    for (size_t i = 0; i < t->engine->store->n_entries; i++)
-        n_parameters += t->engine->store->entries[i].kind == VALUE_PARAMETER;
-    assert_int_equal(n_gradients, n_parameters);
 }
 
 static void assert_losses_agree(const struct training *t) {
@@ -155,58 +108,35 @@ static void assert_losses_agree(const struct training *t) {
                      t->losses[i], t->expected.losses[i], tolerance);
 }
 
-/* ---- the tests
- * ------------------------------------------------------------------------------------ */
-
-static void train_store_all(const struct network *network, struct training *t) {
-    start(t, network, "none", 0);
-    for (int i = 0; i < ORACLE_LOSSES; i++) {
-        update(t, i);
-        if (i == 0)
-            assert_tensors_agree(t);
-    }
-}
-
 /* Runs the strategy and demands store-all's losses, bit for bit. */
 static void assert_strategy_changes_nothing(const struct training *all, const char *recompute,
                                             double arena_percent) {
     struct training t;
     start(&t, all->network, recompute, arena_percent);
-    for (int i = 0; i < ORACLE_LOSSES; i++)
-        update(&t, i);
+    train(&t);
     assert_memory_equal(t.losses, all->losses, sizeof t.losses);
     if (!strcmp(recompute, "auto"))
         assert_true(t.session->plan.arena_bytes <= all->session->plan.arena_bytes);
     finish(&t);
 }
 
-static void LossesGradientsAndStatisticsAreFloat64sWithinRounding(void **state) {
-    struct training t;
-    train_store_all(*state, &t);
-    assert_losses_agree(&t);
-    finish(&t);
-}
-
-static void RecomputeChangesNoBitOfTenLosses(void **state) {
+static void LossesAreFloat64sAndRecomputeChangesNoBitOfThem(void **state) {
     const struct network *network = *state;
-    struct training t;
-    train_store_all(network, &t);
-    assert_strategy_changes_nothing(&t, "all", 0);
-    assert_strategy_changes_nothing(&t, "auto", network->arena_percent);
-    finish(&t);
+    struct training all;
+    start(&all, network, "none", 0);
+    train(&all);
+    assert_losses_agree(&all);
+    assert_strategy_changes_nothing(&all, "all", 0);
+    assert_strategy_changes_nothing(&all, "auto", network->arena_percent);
+    finish(&all);
 }
 
-#define TESTS_OF(network)                                                                          \
-    {#network ": losses, gradients and statistics are float64's within rounding",                  \
-     LossesGradientsAndStatisticsAreFloat64sWithinRounding, NULL, NULL, &network},                 \
-    {                                                                                              \
-#network ": recompute changes no bit of ten losses", RecomputeChangesNoBitOfTenLosses,     \
-            NULL, NULL, &network                                                                   \
-    }
+#define TEST_OF(network)                                                                           \
+    { #network, LossesAreFloat64sAndRecomputeChangesNoBitOfThem, NULL, NULL, &network }
 
 int main(void) {
-    const struct CMUnitTest small[] = {TESTS_OF(mlp), TESTS_OF(lenet5), TESTS_OF(resnet20)};
-    const struct CMUnitTest large[] = {TESTS_OF(resnet18), TESTS_OF(vgg11)};
+    const struct CMUnitTest small[] = {TEST_OF(mlp), TEST_OF(lenet5), TEST_OF(resnet20)};
+    const struct CMUnitTest large[] = {TEST_OF(resnet18), TEST_OF(vgg11)};
     FILE *file = oracle_open("ten_losses.txt");
     if (!file) {
         puts("tests/oracle is not at hand: SOURCE_DIR must name the sources");
